@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-use pinakes_oracle::Library;
+use pinakes_oracle::{Autocomplete, Library, Lists};
 
 /// Makes a directory once for all tests that ask for the same `name`; no test may write to it.
 ///
@@ -143,11 +143,37 @@ pub fn make_writable(path: &Path) {
 ///
 /// If the oracle cannot read the inputs.
 pub fn library(inputs: &[PathBuf]) -> &'static Library {
-    static READ: Mutex<BTreeMap<Vec<PathBuf>, &'static OnceLock<Library>>> =
-        Mutex::new(BTreeMap::new());
-    let library = {
-        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-        *read.entry(inputs.to_vec()).or_insert_with(|| Box::leak(Box::new(OnceLock::new())))
+    static READ: Shared<Library> = Mutex::new(BTreeMap::new());
+    shared(&READ, inputs, || pinakes_oracle::read(inputs).expect("the oracle reads the inputs"))
+}
+
+/// The lists of [`library`], with the texts that its searches look at.
+///
+/// # Panics
+///
+/// If the oracle cannot read the inputs.
+pub fn lists(inputs: &[PathBuf]) -> &'static Lists<'static> {
+    static LISTS: Shared<Lists<'_>> = Mutex::new(BTreeMap::new());
+    shared(&LISTS, inputs, || Lists::new(library(inputs)))
+}
+
+/// The candidates of [`library`].
+///
+/// # Panics
+///
+/// If the oracle cannot read the inputs.
+pub fn autocomplete(inputs: &[PathBuf]) -> &'static Autocomplete<'static> {
+    static CANDIDATES: Shared<Autocomplete<'_>> = Mutex::new(BTreeMap::new());
+    shared(&CANDIDATES, inputs, || Autocomplete::new(library(inputs)))
+}
+
+/// What the tests of a program make once of the same inputs.
+type Shared<T> = Mutex<BTreeMap<Vec<PathBuf>, &'static OnceLock<T>>>;
+
+fn shared<T>(made: &Shared<T>, inputs: &[PathBuf], make: impl FnOnce() -> T) -> &'static T {
+    let of_inputs = {
+        let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+        *made.entry(inputs.to_vec()).or_insert_with(|| Box::leak(Box::new(OnceLock::new())))
     };
-    library.get_or_init(|| pinakes_oracle::read(inputs).expect("the oracle reads the inputs"))
+    of_inputs.get_or_init(make)
 }

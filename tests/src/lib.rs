@@ -32,7 +32,9 @@ pub mod slow_link;
 pub mod static_host;
 pub mod values;
 
-pub use fixtures::{library, make_writable, publish, republish, shared_directory};
+pub use fixtures::{
+    autocomplete, library, lists, make_writable, publish, republish, shared_directory,
+};
 
 /// Returns the root directory of the repository.
 pub fn root() -> PathBuf {

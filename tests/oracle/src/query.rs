@@ -1,7 +1,7 @@
 //! Answers queries of lists: which records match, how many, and in which order.
 //!
-//! Every query looks at every record. [`Lists`] computes the values of every filter key and the rank by
-//! every sort key once, at construction.
+//! Every query looks at every record. [`Lists`] computes the values of a filter key and the ranks by a sort key
+//! once, when a query has the key.
 //!
 //! # Where the rules are silent
 //!
@@ -72,7 +72,11 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct Lists<'l> {
     library: &'l Library,
-    lists: BTreeMap<&'static str, List>,
+    /// The records whose ids have a letter.
+    by_id: BTreeMap<&'l str, &'l Entry>,
+    /// The words of the names of each record that others refer to, once a query asks for them.
+    names: OnceLock<BTreeMap<String, Vec<String>>>,
+    lists: BTreeMap<&'static str, List<'l>>,
     /// The texts of outputs, once a search asks for them.
     search: OnceLock<Search>,
 }
@@ -80,26 +84,26 @@ pub struct Lists<'l> {
 /// One list with its records in default order. `atoms` and `ranks` have one element per key, in the order of
 /// `keys`, and in each of them one element per record.
 #[derive(Debug)]
-struct List {
+struct List<'l> {
     keys: Vec<Key>,
+    entries: &'l [Entry],
     ids: Vec<String>,
-    atoms: Vec<Vec<Vec<Atom>>>,
-    ranks: Vec<Vec<Option<order::Ranks>>>,
+    atoms: Vec<OnceLock<Vec<Vec<Atom>>>>,
+    ranks: Vec<OnceLock<Vec<Option<order::Ranks>>>>,
 }
 
 impl<'l> Lists<'l> {
-    /// Computes the values of every key for every record.
+    /// Lists the records and their keys.
     pub fn new(library: &'l Library) -> Lists<'l> {
-        let topics = records_by_id(library);
-        let names = names_by_id(library);
-        let list = |(route, entries): (&&'static str, &Vec<Entry>)| {
-            (*route, List::new(keys::keys(route), entries, &topics, &names))
+        let by_id = records_by_id(library);
+        let list = |(route, entries): (&&'static str, &'l Vec<Entry>)| {
+            let ids = entries.iter().map(|entry| entry.id.clone()).collect();
+            (*route, List::new(keys::keys(route), entries, ids))
         };
-        let mut lists: BTreeMap<&str, List> = library.entities.iter().map(list).collect();
+        let mut lists: BTreeMap<&str, List<'_>> = library.entities.iter().map(list).collect();
         let ids = library.institution_types.iter().map(|of| of["id"].to_string()).collect();
-        let types = List { keys: Vec::new(), ids, atoms: Vec::new(), ranks: Vec::new() };
-        lists.insert(INSTITUTION_TYPES_ROUTE, types);
-        Lists { library, lists, search: OnceLock::new() }
+        lists.insert(INSTITUTION_TYPES_ROUTE, List::new(Vec::new(), &[], ids));
+        Lists { library, by_id, names: OnceLock::new(), lists, search: OnceLock::new() }
     }
 
     /// The routes of all lists.
@@ -114,9 +118,13 @@ impl<'l> Lists<'l> {
 
     /// The values of a key as records show them, per record in default order; empty for an unknown route.
     pub fn values(&self, route: &str, key: &Key) -> Vec<Vec<&'l Value>> {
-        let topics = records_by_id(self.library);
         let entries = self.library.entities.get(route).into_iter().flatten();
-        entries.map(|entry| gathered(key, entry, &topics)).collect()
+        entries.map(|entry| gathered(key, entry, &self.by_id)).collect()
+    }
+
+    /// The searchable texts of outputs.
+    pub fn searches(&self) -> &Search {
+        self.search.get_or_init(|| Search::new(&self.library.entities[OUTPUTS_ROUTE]))
     }
 
     /// Answers the raw query of a list: the text after the `?`.
@@ -161,7 +169,7 @@ impl<'l> Lists<'l> {
     fn rows_in_order(
         &self,
         route: &str,
-        list: &List,
+        list: &List<'l>,
         parameters: &Parameters,
         is_dialect: bool,
     ) -> Result<Vec<usize>, Refused> {
@@ -175,7 +183,7 @@ impl<'l> Lists<'l> {
         }
         rows.sort_by_cached_key(|row| order::number(&list.ids[*row]));
         for (at, is_descending) in sort.iter().rev() {
-            let ranks = &list.ranks[*at];
+            let ranks = self.ranks(list, *at);
             rows.sort_by(|a, b| order::compare(ranks[*a], ranks[*b], *is_descending));
         }
         Ok(rows)
@@ -185,11 +193,15 @@ impl<'l> Lists<'l> {
     fn matching(
         &self,
         route: &str,
-        list: &List,
+        list: &List<'l>,
         parameters: &Parameters,
     ) -> Result<(Vec<usize>, Option<Vec<usize>>), Refused> {
         let questions = self.questions(route, list, parameters)?;
-        let is_answer = |row: &usize| questions.iter().all(|any_of| list.holds_any(any_of, *row));
+        let holds =
+            |row: usize, (atoms, question): &(&[Vec<Atom>], Question)| question.holds(&atoms[row]);
+        let is_answer = |row: &usize| {
+            questions.iter().all(|any_of| any_of.iter().any(|question| holds(*row, question)))
+        };
         let mut rows: BTreeSet<usize> = (0..list.ids.len()).filter(is_answer).collect();
         let mut by_relevance = None;
         if route == OUTPUTS_ROUTE {
@@ -200,9 +212,9 @@ impl<'l> Lists<'l> {
                 if !is_exact && is_id_of_output(text) {
                     continue;
                 }
-                let search = self.search.get_or_init(|| Search::new(&self.library.entities[route]));
-                let found =
-                    search.find(text, is_exact, &Search::fields(&[]), |row| rows.contains(&row))?;
+                let found = self
+                    .searches()
+                    .find(text, is_exact, &Search::fields(&[]), |row| rows.contains(&row))?;
                 let found: Vec<usize> = found.rows.into_iter().map(|(row, _)| row).collect();
                 rows = found.iter().copied().collect();
                 by_relevance = Some(found);
@@ -211,14 +223,14 @@ impl<'l> Lists<'l> {
         Ok((rows.into_iter().collect(), by_relevance))
     }
 
-    /// Parses filter and search into questions, each with the index of its key. A record matches if it matches
+    /// Parses filter and search into questions, each with the values of its key by row. A record matches if it matches
     /// one question of each list. A search finds words of names, and the record whose id its text is.
-    fn questions(
-        &self,
+    fn questions<'s>(
+        &'s self,
         route: &str,
-        list: &List,
+        list: &'s List<'l>,
         asked: &Parameters,
-    ) -> Result<Vec<Vec<(usize, Question)>>, Refused> {
+    ) -> Result<Vec<Vec<(&'s [Vec<Atom>], Question)>>, Refused> {
         let expressions = match &asked.filter {
             Some(filter) => grammar::parse(filter)?,
             None => Vec::new(),
@@ -231,9 +243,10 @@ impl<'l> Lists<'l> {
             let at = list.keys.iter().position(is_asked);
             let at = at.ok_or(Refused("no filter key of this list"))?;
             let follow = |level: Option<&str>, id: &str| follow(self.library, level, id);
-            Ok((at, Question::new(&list.keys[at], &expression.asked, follow)?))
+            let question = Question::new(&list.keys[at], &expression.asked, follow)?;
+            Ok((self.atoms(list, at), question))
         };
-        let mut questions: Vec<Vec<(usize, Question)>> = expressions
+        let mut questions: Vec<Vec<_>> = expressions
             .iter()
             .map(|expression| question(expression).map(|question| vec![question]))
             .collect::<Result<_, Refused>>()?;
@@ -255,40 +268,36 @@ impl<'l> Lists<'l> {
         }
         Ok(questions)
     }
-}
 
-impl List {
-    /// Whether a record matches one of the questions.
-    fn holds_any(&self, any_of: &[(usize, Question)], row: usize) -> bool {
-        any_of.iter().any(|(at, question)| question.holds(&self.atoms[*at][row]))
+    /// The values of a key, by row.
+    fn atoms<'s>(&'s self, list: &'s List<'l>, at: usize) -> &'s [Vec<Atom>] {
+        let key = &list.keys[at];
+        let of_entry = |entry: &'l Entry| match key.kind {
+            Kind::ReferenceSearch => {
+                let names = self.names.get_or_init(|| names_by_id(self.library));
+                reference_words(key, entry, names)
+            }
+            _ => atoms(key, &gathered(key, entry, &self.by_id)),
+        };
+        list.atoms[at].get_or_init(|| list.entries.iter().map(of_entry).collect())
     }
 
-    fn new(
-        keys: Vec<Key>,
-        entries: &[Entry],
-        topics: &BTreeMap<&str, &Entry>,
-        names: &BTreeMap<&str, Vec<String>>,
-    ) -> List {
-        let (mut all_atoms, mut all_ranks) = (Vec::new(), Vec::new());
-        for key in &keys {
-            let values: Vec<Vec<&Value>> =
-                entries.iter().map(|entry| gathered(key, entry, topics)).collect();
-            all_atoms.push(match key.kind {
-                Kind::ReferenceSearch => {
-                    entries.iter().map(|entry| reference_words(key, entry, names)).collect()
-                }
-                _ => values.iter().map(|values| atoms(key, values)).collect(),
-            });
-            let sort_values = |values: &Vec<&Value>| -> Vec<order::SortValue> {
-                values.iter().filter_map(|value| order::sort_value(key, value)).collect()
-            };
-            all_ranks.push(match key.is_sort || key.is_dialect_sort {
-                true => order::ranks(&values.iter().map(sort_values).collect::<Vec<_>>()),
-                false => Vec::new(),
-            });
-        }
-        let ids = entries.iter().map(|entry| entry.id.clone()).collect();
-        List { keys, ids, atoms: all_atoms, ranks: all_ranks }
+    /// The ranks by a sort key, by row.
+    fn ranks<'s>(&'s self, list: &'s List<'l>, at: usize) -> &'s [Option<order::Ranks>] {
+        let key = &list.keys[at];
+        let values = |entry: &'l Entry| -> Vec<order::SortValue> {
+            let values = gathered(key, entry, &self.by_id);
+            values.iter().filter_map(|value| order::sort_value(key, value)).collect()
+        };
+        list.ranks[at]
+            .get_or_init(|| order::ranks(&list.entries.iter().map(values).collect::<Vec<_>>()))
+    }
+}
+
+impl<'l> List<'l> {
+    fn new(keys: Vec<Key>, entries: &'l [Entry], ids: Vec<String>) -> List<'l> {
+        let (atoms, ranks) = (vec![OnceLock::new(); keys.len()], vec![OnceLock::new(); keys.len()]);
+        List { keys, entries, ids, atoms, ranks }
     }
 }
 
@@ -317,7 +326,7 @@ fn records_by_id(library: &Library) -> BTreeMap<&str, &Entry> {
 }
 
 /// The words of the names of each record that others refer to.
-fn names_by_id(library: &Library) -> BTreeMap<&str, Vec<String>> {
+fn names_by_id(library: &Library) -> BTreeMap<String, Vec<String>> {
     let mut names = BTreeMap::new();
     for route in ["authors", "institutions", "sources"] {
         let keys = keys::keys(route);
@@ -325,7 +334,7 @@ fn names_by_id(library: &Library) -> BTreeMap<&str, Vec<String>> {
         for entry in library.entities.get(route).into_iter().flatten() {
             let values = gathered(key, entry, &BTreeMap::new());
             let texts = values.iter().filter_map(|value| value.as_str());
-            names.insert(entry.id.as_str(), words(texts).into_iter().collect());
+            names.insert(entry.id.clone(), words(texts).into_iter().collect());
         }
     }
     names
@@ -333,7 +342,7 @@ fn names_by_id(library: &Library) -> BTreeMap<&str, Vec<String>> {
 
 /// The words of each reference of a record: of the names of the record referred to, or of the name in the
 /// reference.
-fn reference_words(key: &Key, entry: &Entry, names: &BTreeMap<&str, Vec<String>>) -> Vec<Atom> {
+fn reference_words(key: &Key, entry: &Entry, names: &BTreeMap<String, Vec<String>>) -> Vec<Atom> {
     let path = key.path.strip_suffix(".name").unwrap_or(key.path);
     let mut references = Vec::new();
     gather(&entry.single, path, &mut references);

@@ -12,7 +12,7 @@ use crate::entity::{ALL, Entity, prefixed};
 use crate::outputs::{best_oa_venue, charge, keyword_ids, raw_orcids, raw_types, unless_empty};
 use crate::query::fold::fold;
 use crate::settle::{Record, Records};
-use crate::taxonomy::{Sums, sum_outputs};
+use crate::taxonomy::{self, Below, Sums, sum_outputs};
 use crate::values::{
     coded, count, flag, fraction, id_text, length, list, object, object_or_null, objects, orcid_id,
     text, texts, timestamp, words, year,
@@ -23,13 +23,19 @@ pub struct Renderer<'a> {
     pub(crate) records: &'a Records,
     /// Sums of outputs and citations by the primary topic and its parents.
     pub(crate) sums: Sums,
+    pub(crate) below: Below,
     /// Rendered references to ids without a record, since the last `take_dangling`.
     dangling: Cell<u64>,
 }
 
 impl<'a> Renderer<'a> {
     pub fn new(records: &'a Records) -> Self {
-        Renderer { records, sums: sum_outputs(records), dangling: Cell::new(0) }
+        Renderer {
+            records,
+            sums: sum_outputs(records),
+            below: taxonomy::below(records),
+            dangling: Cell::new(0),
+        }
     }
 
     /// The number of dangling references since the last call.

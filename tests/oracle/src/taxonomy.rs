@@ -12,6 +12,9 @@ use crate::values::{COUNT_MAX, count, id_text, object, text, texts, timestamp, w
 /// The number of outputs and the sum of their citations, by node of the taxonomy.
 pub type Sums = BTreeMap<(Entity, u64), (u64, u64)>;
 
+/// The numbers of an entity's nodes below a parent, by entity, level and number of the parent.
+pub type Below = BTreeMap<(Entity, Entity, u64), Vec<u64>>;
+
 impl Renderer<'_> {
     pub(crate) fn topic(&self, number: u64, id: Value, record: &Record) -> Value {
         let dump = &record.object;
@@ -116,10 +119,8 @@ impl Renderer<'_> {
         level: Entity,
         parent: u64,
     ) -> impl Iterator<Item = (u64, &Record)> {
-        let member = parent_member(level);
-        self.records.of(entity).filter(move |(_, record)| {
-            self.records.target(level, &record.object[member]) == Some(parent)
-        })
+        let numbers = self.below.get(&(entity, level, parent)).into_iter().flatten();
+        numbers.map(move |number| (*number, &self.records.by_id[&(entity, *number)]))
     }
 
     /// A [`Self::reference`] to a parent in the taxonomy; its id is a string.
@@ -135,6 +136,13 @@ impl Renderer<'_> {
         shown
     }
 }
+
+/// The three upper levels and the entity below each.
+const LEVELS_BELOW: [(Entity, Entity); 3] = [
+    (Entity::Subfields, Entity::Topics),
+    (Entity::Fields, Entity::Subfields),
+    (Entity::Domains, Entity::Fields),
+];
 
 fn taxonomy_ids(dump: &Value) -> Value {
     object([
@@ -155,6 +163,19 @@ fn parent_member(level: Entity) -> &'static str {
         Entity::Fields => "field",
         _ => "domain",
     }
+}
+
+/// Lists the nodes below each node of the three upper levels.
+pub fn below(records: &Records) -> Below {
+    let mut below = Below::new();
+    for (level, entity) in LEVELS_BELOW {
+        for (number, record) in records.of(entity) {
+            if let Some(parent) = records.target(level, &record.object[parent_member(level)]) {
+                below.entry((entity, level, parent)).or_default().push(number);
+            }
+        }
+    }
+    below
 }
 
 /// Sums outputs and their citations by primary topic and by the parents of that topic's record.

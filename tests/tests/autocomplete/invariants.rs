@@ -47,7 +47,7 @@ fn ids(body: &Value) -> BTreeSet<&str> {
 
 /// A connection, and the oracle that predicts which queries the server accepts.
 struct Checker<'l> {
-    autocomplete: Autocomplete<'l>,
+    autocomplete: &'l Autocomplete<'l>,
     connection: Connection,
     rng: SeededRng,
 }
@@ -125,10 +125,9 @@ impl Checker<'_> {
 
 /// Checks all rules.
 pub fn check(pair: &ServerAndOracle, seed: u64) {
-    let autocomplete = Autocomplete::new(pair.library);
-    let generators = TextGenerator::all(pair.library, &autocomplete);
+    let generators = TextGenerator::all(pair.library, pair.autocomplete);
     let connection = pair.server.connect();
-    let mut asked = Checker { autocomplete, connection, rng: SeededRng(seed) };
+    let mut asked = Checker { autocomplete: pair.autocomplete, connection, rng: SeededRng(seed) };
     let mut chosen = SeededRng(seed + 1);
     for generator in &generators {
         for _ in 0..TYPED {

@@ -28,6 +28,7 @@ const MISMATCHES_SHOWN: usize = 20;
 /// A server, and the oracle with the same inputs.
 struct ServerAndOracle {
     library: &'static Library,
+    autocomplete: &'static Autocomplete<'static>,
     server: Server,
     _snapshots: Snapshots,
 }
@@ -39,7 +40,12 @@ impl ServerAndOracle {
 
     fn new(snapshots: Snapshots, inputs: &[PathBuf]) -> ServerAndOracle {
         let server = Server::serve(&snapshots);
-        ServerAndOracle { library: pinakes_tests::library(inputs), server, _snapshots: snapshots }
+        ServerAndOracle {
+            library: pinakes_tests::library(inputs),
+            autocomplete: pinakes_tests::autocomplete(inputs),
+            server,
+            _snapshots: snapshots,
+        }
     }
 }
 
@@ -116,11 +122,10 @@ fn check_pair(pair: ServerAndOracle, queries: usize, seed: u64) {
 }
 
 fn compare(pair: &ServerAndOracle, queries: usize, seed: u64) {
-    let autocomplete = Autocomplete::new(pair.library);
-    let generators = TextGenerator::all(pair.library, &autocomplete);
+    let generators = TextGenerator::all(pair.library, pair.autocomplete);
     let mut rng = SeededRng(seed);
     let mut comparison = Comparison {
-        autocomplete: &autocomplete,
+        autocomplete: pair.autocomplete,
         connection: pair.server.connect(),
         asked: 0,
         refused: 0,

@@ -68,15 +68,15 @@ fn question(list: &str, variables: &Map<String, Value>, members: &str) -> String
 fn random_list_queries_are_answered_and_refused_as_by_rest() {
     let snapshots = Snapshots::from_sample();
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
-    let lists = Lists::new(library);
-    let generators = QueryGenerator::all(library, &lists);
+    let lists = pinakes_tests::lists(&[pinakes_tests::sample()]);
+    let generators = QueryGenerator::all(library, lists);
     let (mut rng, mut coverage) = (SeededRng(11), Coverage::default());
     let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let (mut asked, mut matched, mut refused) = (0, 0, 0);
     while asked < QUESTIONS {
         let generator = &generators[rng.below(generators.len())];
-        let query = generator.query(&mut rng, &mut coverage, &lists);
+        let query = generator.query(&mut rng, &mut coverage, lists);
         let Some(variables) = variables(&query) else { continue };
         asked += 1;
         let list = generator.route.rsplit('/').next().unwrap().replace('-', "_");

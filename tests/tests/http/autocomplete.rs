@@ -223,7 +223,7 @@ fn an_invalid_query_is_refused_in_the_shape_of_lists() {
 fn unusual_text_finds_the_matches_of_its_folded_form() {
     let snapshots = Snapshots::from_sample();
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
-    let autocomplete = Autocomplete::new(library);
+    let autocomplete = pinakes_tests::autocomplete(&[pinakes_tests::sample()]);
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let marked = format!("a{}", "%CC%81".repeat(64));

@@ -81,8 +81,8 @@ fn page(reply: &pinakes_tests::client::Response) -> Option<(usize, Vec<String>)>
 fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
     let snapshots = Snapshots::from_inputs(inputs);
     let library = library(inputs);
-    let lists = Lists::new(library);
-    let generators = QueryGenerator::all(library, &lists);
+    let lists = pinakes_tests::lists(inputs);
+    let generators = QueryGenerator::all(library, lists);
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let tables = connection.get("/openalex").json();

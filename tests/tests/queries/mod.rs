@@ -102,13 +102,13 @@ fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
 /// Compares this number of queries to a server with a snapshot made from these inputs in any way.
 fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, seed: u64) {
     let library = library(inputs);
-    let lists = Lists::new(library);
-    let generators = QueryGenerator::all(library, &lists);
+    let lists = pinakes_tests::lists(inputs);
+    let generators = QueryGenerator::all(library, lists);
     let (mut rng, mut coverage) = (SeededRng(seed), Coverage::default());
     let server = Server::serve(snapshots);
     let connection = server.connect();
     let mut comparison = Comparison {
-        lists: &lists,
+        lists,
         server: &server,
         connection,
         asked: 0,
@@ -127,7 +127,7 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
     let all = comparison.asked + times(queries);
     while comparison.asked < all {
         let generator = pick_generator(&generators, &mut rng);
-        let query = generator.query(&mut rng, &mut coverage, &lists);
+        let query = generator.query(&mut rng, &mut coverage, lists);
         comparison.check(generator.route, &query);
     }
     assert!(comparison.mismatches.is_empty(), "{}", comparison.report());
@@ -216,7 +216,7 @@ const WALKED: &[(&str, &str)] = &[
 #[test]
 fn all_pages_of_a_filtered_and_sorted_list_hold_each_record_once() {
     let snapshots = Snapshots::from_sample();
-    let lists = Lists::new(library(&[pinakes_tests::sample()]));
+    let lists = pinakes_tests::lists(&[pinakes_tests::sample()]);
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (route, filter) in WALKED {

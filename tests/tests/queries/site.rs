@@ -1,6 +1,5 @@
 //! A site gives the bytes of a server, for random queries of lists and of their pages.
 
-use pinakes_oracle::Lists;
 use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::site::{Site, assert_same, files};
@@ -32,8 +31,8 @@ fn a_site_gives_the_bytes_of_a_server() {
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let library = library(&inputs);
-    let lists = Lists::new(library);
-    let generators = QueryGenerator::all(library, &lists);
+    let lists = pinakes_tests::lists(&inputs);
+    let generators = QueryGenerator::all(library, lists);
     let (mut rng, mut coverage) = (SeededRng(31), Coverage::default());
     let mut targets = Vec::new();
     for generator in &generators {
@@ -43,7 +42,7 @@ fn a_site_gives_the_bytes_of_a_server() {
     }
     for _ in 0..QUERIES {
         let generator = pick_generator(&generators, &mut rng);
-        let query = generator.query(&mut rng, &mut coverage, &lists);
+        let query = generator.query(&mut rng, &mut coverage, lists);
         for below in ["", "/browse", "/statistics"] {
             targets.push(format!("{below}/{}?{query}", generator.route));
         }

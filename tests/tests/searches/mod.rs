@@ -30,8 +30,8 @@ const PER_PAGE: u32 = 100;
 struct Comparison<'l> {
     _snapshots: Snapshots,
     snapshot: Snapshot,
-    lists: Lists<'l>,
-    search: Search,
+    lists: &'l Lists<'l>,
+    search: &'l Search,
     /// The row of each id.
     rows: BTreeMap<&'l str, usize>,
     refused: usize,
@@ -57,8 +57,8 @@ impl<'l> Comparison<'l> {
         Comparison {
             snapshot: snapshots.open(),
             _snapshots: snapshots,
-            lists: Lists::new(library),
-            search: Search::new(outputs),
+            lists: pinakes_tests::lists(inputs),
+            search: pinakes_tests::lists(inputs).searches(),
             rows: outputs.iter().map(|entry| entry.id.as_str()).zip(0..).collect(),
             refused: 0,
             matched: 0,

@@ -18,7 +18,6 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::{Deadline, Predicate, Query};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
-use pinakes_oracle::{Library, Lists};
 use pinakes_tests::{
     SeededRng, TINY_DUMP, build, compiler, current_and_2023_dumps, files_below, publish,
     real_sample, sample, write_files,
@@ -43,9 +42,9 @@ fn query(entity: Entity, filter: &str) -> Query {
 }
 
 /// Random valid filters, most of them with at least one matching record.
-fn random_filters(library: &Library, count: usize, seed: u64) -> Vec<(Entity, String)> {
-    let lists = Lists::new(library);
-    let generators = QueryGenerator::all(library, &lists);
+fn random_filters(inputs: &[PathBuf], count: usize, seed: u64) -> Vec<(Entity, String)> {
+    let lists = pinakes_tests::lists(inputs);
+    let generators = QueryGenerator::all(pinakes_tests::library(inputs), lists);
     let (mut rng, mut coverage) = (SeededRng(seed), Coverage::default());
     let generators: Vec<&QueryGenerator> =
         generators.iter().filter(|generator| !generator.filters.is_empty()).collect();
@@ -64,9 +63,8 @@ fn random_filters(library: &Library, count: usize, seed: u64) -> Vec<(Entity, St
 fn check_predicates(inputs: &[PathBuf], count: usize, seed: u64) {
     let out = tempfile::tempdir().unwrap();
     let snapshot = Snapshot::open(&publish(inputs, out.path(), &["--quiet"])).unwrap();
-    let library = pinakes_tests::library(inputs);
     let mut matched = 0;
-    for (entity, filter) in random_filters(library, count, seed) {
+    for (entity, filter) in random_filters(inputs, count, seed) {
         let query = query(entity, &filter);
         let predicate = Predicate::new(&query, &snapshot).unwrap();
         let rows = 0..snapshot.count(entity);
@@ -258,9 +256,8 @@ fn rendered(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Stri
 /// Links and checks this number of subsets, each with one or two filters.
 fn check_subsets(inputs: &[PathBuf], count: usize, seed: u64) {
     let full = Full::new(inputs);
-    let library = pinakes_tests::library(inputs);
     // The linker rejects an empty subset, so every filter must match something.
-    let matching = random_filters(library, count * 3, seed)
+    let matching = random_filters(inputs, count * 3, seed)
         .into_iter()
         .filter(|(entity, filter)| !rows_of(&full.snapshot, &query(*entity, filter)).is_empty());
     let filters: Vec<(Entity, String)> = matching.take(count).collect();

@@ -248,8 +248,8 @@ fn in_order(group: &Value, keys: usize) -> (Vec<Value>, u64) {
 
 fn compare(inputs: &[PathBuf], random: usize, seed: u64) {
     let library = library(inputs);
-    let lists = Lists::new(library);
-    let generators = QueryGenerator::all(library, &lists);
+    let lists = pinakes_tests::lists(inputs);
+    let generators = QueryGenerator::all(library, lists);
     let (mut rng, mut coverage) = (SeededRng(seed), Coverage::default());
     let snapshots = Snapshots::from_inputs(inputs);
     // Programs of the tests are slow, and a busy machine slower: the limits of a list's time are not tested here.
@@ -257,7 +257,7 @@ fn compare(inputs: &[PathBuf], random: usize, seed: u64) {
     let slow = command.env("PINAKES_LIST_CPU", "60000").env("PINAKES_LIST_TIMEOUT", "60");
     let server = Server::start(slow);
     let connection = server.connect();
-    let mut comparison = Comparison { lists: &lists, server: &server, connection, groups: 0 };
+    let mut comparison = Comparison { lists, server: &server, connection, groups: 0 };
     for generator in generators.iter().filter(|generator| !generator.filters.is_empty()) {
         let route = generator.route;
         let keys = lists.keys(route);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_oracle::{LEGACY_ROUTES, Legacy, Lists};
+use pinakes_oracle::{LEGACY_ROUTES, Legacy};
 use pinakes_tests::SeededRng;
 
 use crate::suppression::ids_of;
@@ -298,8 +298,8 @@ fn compare_records(both: &mut Both<'_>, snapshot: &Snapshot) {
 /// Compares every page of every list in default order, some pages in every other order, and random queries.
 fn compare_pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut SeededRng) {
     let library = pinakes_tests::library(inputs);
-    let lists = Lists::new(library);
-    let generators = QueryGenerator::all(library, &lists);
+    let lists = pinakes_tests::lists(inputs);
+    let generators = QueryGenerator::all(library, lists);
     let mut coverage = Coverage::default();
     both.connect();
     for generator in &generators {
@@ -334,7 +334,7 @@ fn compare_pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &
     }
     for _ in 0..queries {
         let generator = pick(rng, &generators);
-        let query = generator.query(rng, &mut coverage, &lists);
+        let query = generator.query(rng, &mut coverage, lists);
         if !may_differ(&query) {
             both.get(&format!("/{}?{query}", generator.route));
         }

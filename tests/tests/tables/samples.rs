@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinakes_oracle::Lists;
 use pinakes_tests::client::Connection;
 use pinakes_tests::expect::ids;
 use pinakes_tests::query_generator::{Coverage, QueryGenerator};
@@ -35,8 +34,8 @@ fn drawn(connection: &mut Connection, target: &str, per_page: usize) -> Vec<Stri
 fn random_samples_equal_the_rules() {
     let snapshots = Snapshots::from_sample();
     let library = library(&[sample()]);
-    let lists = Lists::new(library);
-    let generators = QueryGenerator::all(library, &lists);
+    let lists = pinakes_tests::lists(&[sample()]);
+    let generators = QueryGenerator::all(library, lists);
     let (mut rng, mut coverage) = (SeededRng(1), Coverage::default());
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();

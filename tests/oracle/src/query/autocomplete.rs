@@ -20,7 +20,7 @@ mod asked;
 mod suggested;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -61,6 +61,8 @@ impl Suggestions {
 #[derive(Debug)]
 pub struct Autocomplete<'l> {
     library: &'l Library,
+    /// The different words of all names.
+    words: Vec<String>,
     /// Candidates per entity, in the order of [`SUGGESTED`].
     candidates: Vec<Vec<Candidate>>,
 }
@@ -76,8 +78,8 @@ struct Candidate {
     name: Option<String>,
     /// The folded alternative names.
     alternatives: Vec<String>,
-    /// The words of all names.
-    words: BTreeSet<String>,
+    /// The words of all names, by their numbers in [`Autocomplete::words`].
+    words: Vec<usize>,
     /// Identifiers in the form that filters compare.
     ids: Vec<(Kind, String)>,
     shown: Value,
@@ -86,11 +88,15 @@ struct Candidate {
 impl<'l> Autocomplete<'l> {
     /// Folds every name of every record.
     pub fn new(library: &'l Library) -> Autocomplete<'l> {
+        let mut numbers = BTreeMap::new();
         let candidates = SUGGESTED.iter().map(|suggested| {
             let entries = library.entities[suggested.route].iter();
-            entries.map(|entry| Candidate::new(suggested, entry)).collect()
+            entries.map(|entry| Candidate::new(suggested, entry, &mut numbers)).collect()
         });
-        Autocomplete { candidates: candidates.collect(), library }
+        let candidates = candidates.collect();
+        let mut words = vec![String::new(); numbers.len()];
+        numbers.into_iter().for_each(|(word, number)| words[number] = word);
+        Autocomplete { library, words, candidates }
     }
 
     /// The entity types with a route of their own; `None` in [`Self::answer`] means all ten.
@@ -153,12 +159,15 @@ impl<'l> Autocomplete<'l> {
             .collect();
         let typed = Typed::new(&query, self.library);
         let holders = matching(&of_route, |candidate| candidate.holds(&typed));
+        let found_by = |asked| self.words.iter().map(|word| finds(asked, word)).collect();
+        let found: Vec<Vec<bool>> = typed.folded.split(' ').map(found_by).collect();
         let is_by_id = !holders.is_empty();
         let mut found = match is_by_id {
             true => holders,
-            false => matching(&of_route, |candidate| candidate.has_words(&typed.folded)),
+            false if typed.folded.is_empty() => Vec::new(),
+            false => matching(&of_route, |candidate| candidate.has_words(&found)),
         };
-        found.sort_by_key(|(place, candidate)| {
+        found.sort_by_cached_key(|(place, candidate)| {
             // `None` is below every count, and thus last in the reversed order.
             let cited = Reverse(candidate.cited_by_count);
             (candidate.tier(&typed.folded), cited, *place, candidate.number)
@@ -176,7 +185,11 @@ fn matching<'c>(
 }
 
 impl Candidate {
-    fn new(suggested: &Suggested, entry: &Entry) -> Candidate {
+    fn new(
+        suggested: &Suggested,
+        entry: &Entry,
+        numbers: &mut BTreeMap<String, usize>,
+    ) -> Candidate {
         let gathered = |path: &str| {
             let mut found = Vec::new();
             gather(&entry.single, path, &mut found);
@@ -200,6 +213,10 @@ impl Candidate {
         let names = [&["name"], suggested.alternatives].concat();
         let names: Vec<String> = names.into_iter().flat_map(gathered).collect();
         let alternatives = suggested.alternatives.iter().flat_map(|path| gathered(path));
+        let number_of = |word| {
+            let next = numbers.len();
+            *numbers.entry(word).or_insert(next)
+        };
         Candidate {
             number: number(&entry.id),
             route: suggested.route,
@@ -207,7 +224,7 @@ impl Candidate {
             cited_by_count: record["cited_by_count"].as_u64(),
             name: record["name"].as_str().map(fold),
             alternatives: alternatives.map(|name| fold(&name)).collect(),
-            words: words(names.iter().map(String::as_str)),
+            words: words(names.iter().map(String::as_str)).into_iter().map(number_of).collect(),
             ids: suggested.ids.iter().flat_map(of_kind).collect(),
             shown: json!({
                 "id": entry.id,
@@ -233,10 +250,10 @@ impl Candidate {
         if self.route_id.starts_with("HX_") { None } else { Some(self.route) }
     }
 
-    /// Whether each typed word begins a word of the names, or is inside one in scripts without spaces.
-    fn has_words(&self, folded: &str) -> bool {
-        let mut asked = folded.split(' ');
-        !folded.is_empty() && asked.all(|asked| self.words.iter().any(|word| finds(asked, word)))
+    /// Whether each typed word begins a word of the names, or is inside one in scripts without spaces. `found` tells
+    /// of each typed word which words it finds.
+    fn has_words(&self, found: &[Vec<bool>]) -> bool {
+        found.iter().all(|found| self.words.iter().any(|word| found[*word]))
     }
 
     /// How well the names match the typed text, from 1 (best) to 4.

@@ -43,13 +43,18 @@ pub fn words<'t>(texts: impl IntoIterator<Item = &'t str>) -> BTreeSet<String> {
 
 /// Whether `word` begins with `asked`, or contains it in scripts without spaces.
 pub fn finds(asked: &str, word: &str) -> bool {
-    let is_unspaced = asked.chars().next().is_some_and(|first| {
-        matches!(
-            first.script(),
-            Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul | Script::Thai
-        )
-    });
-    word.starts_with(asked) || (is_unspaced && word.contains(asked))
+    word.starts_with(asked) || (is_unspaced(asked) && word.contains(asked))
+}
+
+/// Whether a text begins in a script without spaces.
+fn is_unspaced(text: &str) -> bool {
+    text.chars().next().is_some_and(|first| {
+        !first.is_ascii()
+            && matches!(
+                first.script(),
+                Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul | Script::Thai
+            )
+    })
 }
 
 /// Whether a character is alphabetic or of category Nd, Nl or No, which the standard library calls numeric.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::keys::{Key, Kind};
-use super::{Lists, Refused, gathered, order, parameters, records_by_id};
+use super::{Lists, Refused, gathered, order, parameters};
 
 /// A group: the value of each key, as the first matching record shows it, and the number of records.
 pub type Group = (Vec<Value>, u64);
@@ -73,14 +73,13 @@ impl Lists<'_> {
         raw_query: &str,
         keys: &[&Key],
     ) -> Result<Vec<Group>, Refused> {
-        let topics = records_by_id(self.library);
         // By key and text: the value as the first matching record has it, whatever group that record is in.
         let mut spellings: Vec<BTreeMap<String, Value>> = vec![BTreeMap::new(); keys.len()];
         // A code is spelled as in the first of all records that have it.
         for (known, key) in spellings.iter_mut().zip(keys).filter(|(_, key)| key.kind == Kind::Code)
         {
             for entry in &self.library.entities[route] {
-                for (text, value) in normal_values(key, &gathered(key, entry, &topics)) {
+                for (text, value) in normal_values(key, &gathered(key, entry, &self.by_id)) {
                     known.entry(text).or_insert(value);
                 }
             }
@@ -88,7 +87,7 @@ impl Lists<'_> {
         let mut counts: BTreeMap<Vec<String>, (Vec<Value>, u64)> = BTreeMap::new();
         for row in self.rows(route, raw_query)? {
             let entry = &self.library.entities[route][row];
-            let of_key = |key: &&Key| normal_values(key, &gathered(key, entry, &topics));
+            let of_key = |key: &&Key| normal_values(key, &gathered(key, entry, &self.by_id));
             let of_keys: Vec<BTreeMap<String, Value>> = keys.iter().map(of_key).collect();
             for (known, values) in spellings.iter_mut().zip(&of_keys) {
                 for (text, value) in values {
@@ -150,11 +149,10 @@ impl Lists<'_> {
         group: (&Key, &Value),
         key: &Key,
     ) -> Result<Numbers, Refused> {
-        let topics = records_by_id(self.library);
         let mut rows = self.rows(route, raw_query)?;
         rows.retain(|row| {
             let entry = &self.library.entities[route][*row];
-            let values = normal_values(group.0, &gathered(group.0, entry, &topics));
+            let values = normal_values(group.0, &gathered(group.0, entry, &self.by_id));
             let normal = |value: &Value| match (group.0.kind, value.as_str()) {
                 (Kind::Text, Some(text)) => super::fold::fold(text),
                 (_, Some(text)) => text.to_lowercase(),
@@ -166,12 +164,11 @@ impl Lists<'_> {
     }
 
     fn numbers_of_rows(&self, route: &str, rows: &[usize], key: &Key) -> Numbers {
-        let topics = records_by_id(self.library);
         let mut numbers: Vec<f64> = rows
             .iter()
             .filter_map(|row| {
                 let entry = &self.library.entities[route][*row];
-                gathered(key, entry, &topics).first().and_then(|value| value.as_f64())
+                gathered(key, entry, &self.by_id).first().and_then(|value| value.as_f64())
             })
             .collect();
         numbers.sort_by(f64::total_cmp);
