@@ -306,7 +306,7 @@ pub fn peak_bytes_of(args: &[&OsStr]) -> (Option<i32>, u64) {
         let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
         let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
         peak = peak.max(kib.unwrap_or(0) << 10);
-        std::thread::yield_now();
+        crate::pause();
     };
     (ended.code(), peak)
 }

@@ -85,6 +85,11 @@ pub fn times(count: usize) -> usize {
     count * times
 }
 
+/// Pauses between two looks at what another process does. A loop without a pause takes a core from that process.
+pub fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(1));
+}
+
 /// Returns the name of the test whose thread calls this.
 pub fn running_test() -> String {
     std::thread::current().name().unwrap_or_default().to_owned()

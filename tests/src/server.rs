@@ -176,7 +176,7 @@ impl Server {
         let is_there = |line: &str| words.iter().all(|word| line.contains(word));
         while !self.log().lines().any(is_there) {
             assert!(begun.elapsed() < REPLY_TIMEOUT, "{words:?} in\n{}", self.log());
-            std::thread::yield_now();
+            crate::pause();
         }
     }
 

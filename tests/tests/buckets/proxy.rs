@@ -102,7 +102,7 @@ fn forward_replies(
                 Harm::Stalls => {
                     let _ = client.set_read_timeout(None);
                     while let Ok(1..) = client.peek(&mut [0]) {
-                        thread::yield_now();
+                        pinakes_tests::pause();
                     }
                     break;
                 }

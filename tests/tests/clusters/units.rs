@@ -113,7 +113,7 @@ fn a_killed_unit_is_missing_until_it_runs_again() {
         let mut run = cluster.command(0, &objects).spawn().unwrap();
         while unfinished(&objects).is_subset(&left) {
             assert!(run.try_wait().unwrap().is_none(), "the unit ended before it was killed");
-            std::thread::yield_now();
+            pinakes_tests::pause();
         }
         kill_process(Pid::from_child(&run), signal).unwrap();
         assert_eq!(run.wait().unwrap().code(), code, "{signal:?}");

@@ -194,7 +194,7 @@ fn a_part_that_changes_during_the_run_ends_it_with_5_and_a_removed_part_with_3()
                 child.try_wait().unwrap().is_none(),
                 "{what}: the build ended before the change"
             );
-            std::thread::yield_now();
+            pinakes_tests::pause();
         }
         change(&part);
         let run = read_outcome(&child.wait_with_output().unwrap(), Path::new("none"));

@@ -189,7 +189,7 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
                 child.try_wait().unwrap().is_none(),
                 "{what}: the build ended before the signal"
             );
-            std::thread::yield_now();
+            pinakes_tests::pause();
         }
         let course = || -> Value {
             let report: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();

@@ -27,7 +27,7 @@ fn start_compile(workspace: &Workspace, objects: &Path) -> Child {
         .unwrap();
     while names_of_unfinished(objects).is_empty() {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before it wrote an object");
-        std::thread::yield_now();
+        pinakes_tests::pause();
     }
     child
 }

@@ -79,7 +79,7 @@ fn run(directory: &tempfile::TempDir) -> Option<Child> {
     let begun = Instant::now();
     while UnixStream::connect(&socket).is_err() {
         assert!(begun.elapsed() < REPLY_TIMEOUT, "redis-server does not listen");
-        std::thread::yield_now();
+        pinakes_tests::pause();
     }
     Some(process)
 }

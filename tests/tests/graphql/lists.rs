@@ -1,6 +1,5 @@
 //! Lists and autocomplete: counts and records equal those of REST, for random queries too.
 
-use pinakes_oracle::Lists;
 use pinakes_tests::SeededRng;
 use pinakes_tests::graphql::{ask, ask_with, messages};
 use pinakes_tests::query_generator::{Coverage, QueryGenerator};

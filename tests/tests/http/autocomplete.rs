@@ -222,7 +222,6 @@ fn an_invalid_query_is_refused_in_the_shape_of_lists() {
 #[test]
 fn unusual_text_finds_the_matches_of_its_folded_form() {
     let snapshots = Snapshots::from_sample();
-    let library = pinakes_tests::library(&[pinakes_tests::sample()]);
     let autocomplete = pinakes_tests::autocomplete(&[pinakes_tests::sample()]);
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();

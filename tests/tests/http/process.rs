@@ -225,7 +225,7 @@ fn a_server_without_free_file_descriptors_closes_connections_and_recovers() {
     drop(connections);
     // The server accepts connections again after it has noticed the closed ones.
     let is_back = (0..1_000_000).any(|_| {
-        std::thread::yield_now();
+        pinakes_tests::pause();
         let mut connection = server.connect();
         connection.send(alive.as_bytes()).is_ok() && connection.receive().is_ok()
     });

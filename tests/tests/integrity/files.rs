@@ -1,22 +1,21 @@
 //! Truncated, extended, missing, exchanged and special files: opening names the file in its error.
 
-use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
+use std::{collections::BTreeSet, fs, os::unix::fs::symlink, path::Path, process::Command};
 
 use pinakes_format::storage::manifest::MANIFEST;
-use pinakes_tests::skip;
-use pinakes_tests::{SeededRng, TINY_DUMP};
+use pinakes_tests::{SeededRng, TINY_DUMP, skip, times};
 
 use crate::integrity::{Copy, THREADS, files_of, sample_files, tiny_files};
 
-/// Returns every length of a short file, or about 200 lengths of a long file.
-fn truncated_lengths(length: usize) -> Vec<usize> {
-    if length <= 4 << 10 {
+/// Returns every length of a manifest, whose text states its own length nowhere. Of another file, whose size the manifest
+/// states, returns the short lengths, the last lengths and some others.
+fn truncated_lengths(name: &str, length: usize) -> BTreeSet<usize> {
+    if name == MANIFEST || length <= 64 {
         return (0..length).collect();
     }
     let mut rng = SeededRng(length as u64);
-    let mut cuts: Vec<usize> = (0..200).map(|_| rng.below(length)).collect();
-    cuts.extend([0, 1, 63, 64, length - 8, length - 1]);
-    cuts
+    let some = (0..times(50)).map(|_| rng.below(length)).collect::<Vec<_>>();
+    (0..=64).chain(length - 8..length).chain(some).collect()
 }
 
 #[test]
@@ -28,7 +27,7 @@ fn opening_names_a_truncated_or_extended_file() {
             scope.spawn(move || {
                 let copy = Copy::new(files);
                 for (name, bytes) in files.iter().skip(thread).step_by(THREADS) {
-                    for length in truncated_lengths(bytes.len()) {
+                    for length in truncated_lengths(name, bytes.len()) {
                         copy.write(name, &bytes[..length]);
                         copy.assert_refused(name, &format!("cut to {length} bytes"));
                     }
@@ -49,7 +48,7 @@ fn opening_names_a_truncated_file_of_the_sample() {
     let files = sample_files();
     let copy = Copy::new(&files);
     for name in ["hashes", "outputs/records", "authors/records"] {
-        for length in truncated_lengths(files[name].len()) {
+        for length in truncated_lengths(name, files[name].len()) {
             copy.write(name, &files[name][..length]);
             copy.assert_refused(name, &format!("cut to {length} bytes"));
         }

@@ -221,7 +221,7 @@ fn an_interrupted_export_ends_by_its_signal_and_leaves_no_files() {
         let mut child = child.unwrap();
         while !out.join(format!(".tmp-{}", child.id())).exists() {
             assert!(child.try_wait().unwrap().is_none(), "it ended before");
-            std::thread::yield_now();
+            pinakes_tests::pause();
         }
         kill_process(Pid::from_child(&child), signal).unwrap();
         let output = child.wait_with_output().unwrap();

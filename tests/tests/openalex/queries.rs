@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use pinakes_oracle::Lists;
 use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::values::{chance, percent_encode, pick};

@@ -228,7 +228,7 @@ fn metrics_of_the_snapshot_equal_its_manifest_and_expiry() {
             break after;
         }
         assert!(begun.elapsed() < REPLY_TIMEOUT);
-        std::thread::yield_now();
+        pinakes_tests::pause();
     };
     assert_eq!(
         non_zero(&after, &["pinakes_snapshots_poisoned_"]),

@@ -87,7 +87,7 @@ fn a_client_that_does_not_read_its_stream_is_disconnected() {
     let is_counted = |text: &str| text.lines().any(|line| line == late);
     while !is_counted(Connection::open(admin).get("/metrics").text()) {
         assert!(begun.elapsed() < REPLY_TIMEOUT, "the client is still connected");
-        std::thread::yield_now();
+        pinakes_tests::pause();
     }
     assert!(lazy.receive().is_err(), "the reply is complete");
     // Others are answered.
