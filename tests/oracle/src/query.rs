@@ -68,6 +68,9 @@ pub struct Answer {
     pub ids: Vec<String>,
 }
 
+/// The values of a key by row, and a question about them.
+type KeyQuestion<'s> = (&'s [Vec<Atom>], Question);
+
 /// The lists of a library.
 #[derive(Debug)]
 pub struct Lists<'l> {
@@ -197,8 +200,7 @@ impl<'l> Lists<'l> {
         parameters: &Parameters,
     ) -> Result<(Vec<usize>, Option<Vec<usize>>), Refused> {
         let questions = self.questions(route, list, parameters)?;
-        let holds =
-            |row: usize, (atoms, question): &(&[Vec<Atom>], Question)| question.holds(&atoms[row]);
+        let holds = |row: usize, (atoms, question): &KeyQuestion<'_>| question.holds(&atoms[row]);
         let is_answer = |row: &usize| {
             questions.iter().all(|any_of| any_of.iter().any(|question| holds(*row, question)))
         };
@@ -230,7 +232,7 @@ impl<'l> Lists<'l> {
         route: &str,
         list: &'s List<'l>,
         asked: &Parameters,
-    ) -> Result<Vec<Vec<(&'s [Vec<Atom>], Question)>>, Refused> {
+    ) -> Result<Vec<Vec<KeyQuestion<'s>>>, Refused> {
         let expressions = match &asked.filter {
             Some(filter) => grammar::parse(filter)?,
             None => Vec::new(),
