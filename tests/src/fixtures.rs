@@ -167,7 +167,7 @@ pub fn autocomplete(inputs: &[PathBuf]) -> &'static Autocomplete<'static> {
     shared(&CANDIDATES, inputs, || Autocomplete::new(library(inputs)))
 }
 
-/// What the tests of a program make once of the same inputs.
+/// Values that the tests of a program share, by their inputs.
 type Shared<T> = Mutex<BTreeMap<Vec<PathBuf>, &'static OnceLock<T>>>;
 
 fn shared<T>(made: &Shared<T>, inputs: &[PathBuf], make: impl FnOnce() -> T) -> &'static T {
