@@ -217,7 +217,7 @@ entities! { $
         external_ids: &["ids.ror", "ids.doi"],
         searched_ids: &["ids.doi", "ids.ror"],
         autocomplete_order: Some(5),
-        reverse_lists: &[(Entity::Output, "funders.id")],
+        reverse_lists: &[(Entity::Output, "funders.id"), (Entity::Award, "funder.id")],
     }
     /// Topics, the leaves of the taxonomy.
     Topic as TOPIC {
@@ -278,6 +278,18 @@ entities! { $
         is_referenced: false,
         is_generated: true,
         dump_names: &["institution-types", "institution_types"],
+    }
+    /// Awards of funders, such as grants.
+    Award as AWARD {
+        plural: "awards",
+        singular: "award",
+        label: "Award",
+        letter: Some(b'G'),
+        route: "awards",
+        is_referenced: false,
+        dump_names: &["awards"],
+        searched_ids: &["doi"],
+        reverse_lists: &[(Entity::Output, "funders.awards.id")],
     }
 }
 

@@ -7,7 +7,7 @@
 //! Each module imports only modules above it in this list:
 //!
 //! - [`text`]: folding, JSON output, times.
-//! - [`entity`]: the table of the eleven entities.
+//! - [`entity`]: the table of the twelve entities.
 //! - [`storage`]: files, the hash tree, archives, manifest and publication.
 //! - [`json`]: whole or selected records as JSON.
 //! - [`record`]: every record, declared once.

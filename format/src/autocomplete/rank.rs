@@ -21,6 +21,7 @@ use crate::index::kept_sets::CountedSet;
 use crate::index::orders::Order;
 use crate::index::prefix_stats::{BEST_MAX, Tier};
 use crate::query::{Deadline, QueryError, first_rows, rows_with_codes};
+use crate::schema::keys_of;
 use crate::snapshot::Snapshot;
 use crate::storage::{Ids, ReadError, search_steps};
 use crate::text::fold::fold;
@@ -41,12 +42,12 @@ const ROWS_PER_CHECK: u32 = 4_096;
 pub enum Ranking<'s> {
     /// The rows themselves are in this order.
     Rows,
-    /// By the order by `cited_by_count`, and the ids of the records.
+    /// By the order of [`Keys::ranking`](crate::schema::Keys::ranking), and the ids of the records.
     Cited(Order<'s>, &'s Ids),
 }
 
 impl<'s> Ranking<'s> {
-    /// Ranks by the order by `cited_by_count`.
+    /// Ranks by the order of [`Keys::ranking`](crate::schema::Keys::ranking).
     pub fn new(cited: Order<'s>, ids: &'s Ids) -> Ranking<'s> {
         if cited.is_row_order() { Ranking::Rows } else { Ranking::Cited(cited, ids) }
     }
@@ -138,7 +139,7 @@ impl TopRows {
 pub(super) struct NameSearch<'s> {
     pub snapshot: &'s Snapshot,
     pub entity: Entity,
-    /// The order by `cited_by_count`.
+    /// The order by citations, or that of the rows.
     cited: Order<'s>,
     pub ranking: Ranking<'s>,
     pub deadline: Deadline<'s>,
@@ -198,7 +199,8 @@ impl<'s> NameSearch<'s> {
         entity: Entity,
         deadline: Deadline<'s>,
     ) -> Result<NameSearch<'s>, ReadError> {
-        let cited = snapshot.order_by(entity, "cited_by_count")?;
+        let no_order = ReadError::Internal("the entity has no order of its names");
+        let cited = snapshot.order(entity, keys_of(entity).ranking().ok_or(no_order)?)?;
         let ranking = Ranking::new(cited, snapshot.ids(entity));
         Ok(NameSearch { snapshot, entity, cited, ranking, deadline })
     }

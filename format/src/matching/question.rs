@@ -53,9 +53,9 @@ impl Question {
         Question { entity, given: Vec::new() }
     }
 
-    /// Whether texts are matched with records of an entity.
+    /// Whether texts are matched with records of an entity: those that autocomplete searches.
     pub fn is_about(entity: Entity) -> bool {
-        entity.facts().has_single
+        entity.facts().autocomplete_order.is_some()
     }
 
     /// The names of what a question about an entity may give: `text`, and the parts.

@@ -1,6 +1,6 @@
 //! The records of a snapshot, each declared once, member by member.
 //!
-//! - `output`, `author`, `source`, `venue_metrics`, `organisation`, `taxonomy`, `shared`: the declarations.
+//! - `output`, `author`, `award`, `source`, `venue_metrics`, `organisation`, `taxonomy`, `shared`: the declarations.
 //! - `declare`: the macros that generate code from a declaration.
 //! - [`value`]: the leaf types, such as identifiers, references and codes. [`leaf`]: what each output shows of
 //!   their values.
@@ -18,6 +18,7 @@
 //! Imports `entity`, `json`, `storage`, `text`.
 
 mod author;
+mod award;
 pub mod build;
 pub mod columns;
 pub mod csv;
@@ -63,6 +64,7 @@ use crate::json::render::{RecordBytes, Render};
 use crate::storage::error::ReadError;
 
 pub use crate::record::author::*;
+pub use crate::record::award::*;
 pub use crate::record::organisation::*;
 pub use crate::record::output::*;
 pub use crate::record::shared::{
@@ -106,7 +108,7 @@ pub fn schema_of(entity: Entity) -> Schema {
 /// # Panics
 ///
 /// If records have no such member.
-pub(crate) fn tree_of(entity: Entity, members: &[&str]) -> PathTree {
+pub fn tree_of(entity: Entity, members: &[&str]) -> PathTree {
     let schema = schema_of(entity);
     let mut tree = PathTree::default();
     for (end, path) in members.iter().enumerate() {

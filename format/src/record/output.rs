@@ -287,11 +287,11 @@ object! {
         /// Reference to the funder.
         @flat funder: Ref<FUNDER>,
         /// Awards to the work.
-        awards: Option<Vec<Award>>,
+        awards: Option<Vec<OutputAward>>,
     }
 
-    /// A grant.
-    Award {
+    /// An award, as an output names it.
+    OutputAward {
         /// `HX_G…`.
         id: Option<String>,
         /// Name.

@@ -53,6 +53,7 @@ tables! {
     CrossrefType "Crossref type",
     RawType "raw type",
     FulltextOrigin "origin of a full text",
+    FundingType "type of an award",
 }
 
 /// The number of an absent code.

@@ -30,7 +30,7 @@ pub enum Scheme {
     Pmcid,
     /// Numbers of Microsoft Academic Graph.
     Mag,
-    /// Ids of awards, which are no records: `HX_` and `G` and a number, in the spellings of
+    /// Ids of awards, which need no record: `HX_` and `G` and a number, in the spellings of
     /// [`parse_record_id`].
     Award,
     /// Ids of data sets, which need no record: `HX_` and `W` and a number, in the same spellings.
@@ -226,7 +226,7 @@ fn strip_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     start.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
-/// The normal form of an id that names no record here, `hx_g12` of an award; other texts are compared as they are.
+/// The normal form of an id that needs no record, `hx_g12` of an award; other texts are compared as they are.
 fn normal_id(text: &str, collection: &str, letter: char) -> String {
     let bare = strip_id_prefix(text).unwrap_or(text).to_ascii_lowercase();
     let bare = bare.strip_prefix(collection).unwrap_or(&bare);

@@ -137,6 +137,7 @@ fn tables() -> String {
         CrossrefType,
         RawType,
         FulltextOrigin,
+        FundingType,
     ];
     assert_eq!(tables.len(), TABLE_NAMES.len());
     let mut text = "number  name in layouts  contents\n".to_string();

@@ -30,7 +30,7 @@ pub const AFFILIATION: &str = "Department of Geometry, Lagado";
 /// Codes in the order of their tables, with the first code of each table.
 pub const CODES: [(&str, Option<&str>); 3] =
     [("en", Some("English")), ("article", None), ("first", None)];
-const FIRST_CODES: [u64; 18] = [0, 0, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3];
+const FIRST_CODES: [u64; 19] = [0, 0, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3];
 
 /// The contents of one entity's archives.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use blake3::{
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
 
-const VERSION: u8 = 17;
+const VERSION: u8 = 18;
 const CHUNK: usize = 8_192;
 const RUN: usize = 64;
 const FENCE: usize = 256;

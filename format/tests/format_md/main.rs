@@ -326,7 +326,7 @@ fn a_reader_written_from_the_text_reads_an_output_with_long_texts() {
         let strings = Archive::open(directory, "strings");
         let code = |value: &Value| {
             let Value::Integer(code) = *value else { panic!("{value:?}") };
-            strings.blob(2 * code as usize, 2 * strings.rows(), 18 * 8).unwrap()
+            strings.blob(2 * code as usize, 2 * strings.rows(), STRINGS_PREFIX_BYTES).unwrap()
         };
         assert_eq!(code(output.at("type")), b"article");
         assert_eq!(code(output.at("authors.0.author_position")), b"first");

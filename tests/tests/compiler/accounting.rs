@@ -33,13 +33,14 @@ fn every_line_of_the_sample_is_accounted_for() {
         ("fields", [12, 12, 0, 0, 0, 0]),
         ("domains", [4, 4, 0, 0, 0, 0]),
         ("institution-types", [9, 9, 0, 0, 0, 0]),
+        ("awards", [10, 10, 0, 0, 0, 0]),
     ] {
         let tally = &entities[entity];
         let names =
             ["read", "published_from_input", "duplicates", "superseded", "conflicts", "merged"];
         assert_eq!(names.map(|name| number(tally, name)), expected, "{entity}");
     }
-    assert_eq!(run.report["parts"], json!(20));
+    assert_eq!(run.report["parts"], json!(21));
     assert_eq!(run.report["bad_records"], json!({}));
 }
 

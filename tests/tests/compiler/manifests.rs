@@ -65,12 +65,12 @@ fn manifests_of_unknown_folders_are_checked_and_their_parts_skipped() {
     let listing = |url: String| json!({"format": "jsonl", "files": [{"url": url}]});
     let manifests = [
         ("works", listing(format!("s3://openalex/data/jsonl/works/{part}"))),
-        ("awards", listing(format!("s3://openalex/data/jsonl/awards/{part}"))),
+        ("sdgs", listing(format!("s3://openalex/data/jsonl/sdgs/{part}"))),
         ("concepts", listing(part.to_string())),
         ("keywords", listing(format!("/data/jsonl/keywords/{part}"))),
     ];
     let below_root = |folder: &str| listing(format!("s3://openalex/data/jsonl/{folder}/{part}"));
-    let root = json!({"entities": [below_root("works"), below_root("awards")]});
+    let root = json!({"entities": [below_root("works"), below_root("sdgs")]});
     let root = ("manifest.json".to_string(), root.to_string());
     let files = manifests.iter().flat_map(|(folder, manifest)| {
         [
@@ -83,7 +83,7 @@ fn manifests_of_unknown_folders_are_checked_and_their_parts_skipped() {
     assert_eq!((run.code, &run.report["warnings"]), (0, &json!({})), "{}", run.stderr);
 
     // The folder's own manifest and the one above list the part.
-    fs::remove_file(workspace.input().join("awards").join(part)).unwrap();
+    fs::remove_file(workspace.input().join("sdgs").join(part)).unwrap();
     let run = build(&[&workspace.input()], &workspace.out(), &[]);
     let warnings = json!({"manifest_part_absent": 2});
     assert_eq!((run.code, &run.report["warnings"]), (0, &warnings), "{}", run.stderr);

@@ -135,7 +135,7 @@ fn options_that_do_not_parse_or_fit_are_refused_with_reasons() {
     );
     check("--sort year", "`--sort` and `--select` need one ENTITY");
     check("outputs authors --select id", "`--sort` and `--select` need one ENTITY");
-    check("awards", "expected one of outputs, authors,");
+    check("grants", "expected one of outputs, authors,");
     check("outputs --seed 4", "--sample");
     check("outputs --sample 10001", "10001");
     check("outputs --edges", "`--edges` needs `--format parquet`");

@@ -183,7 +183,11 @@ fn the_lists_of_a_record_are_the_rest_lists_filtered_by_its_id() {
             [("outputs", "referenced_by", "references"), ("outputs", "references", "citations")];
         let linked = linked.into_iter().filter(|(plural, ..)| *plural == facts.plural);
         for (plural, key, field) in reverse.chain(linked) {
-            let more = "filter:\"cited_by_count:>=0\" sort:\"year:desc\" per_page:10";
+            let (filter, sort) = match plural {
+                "awards" => ("outputs_count:>=0", "start_year:desc"),
+                _ => ("cited_by_count:>=0", "year:desc"),
+            };
+            let more = format!("filter:\"{filter}\" sort:\"{sort}\" per_page:10");
             let page = "{meta{count page per_page} results{id}}";
             let query = format!(
                 "{{r:{}(id:\"{id}\"){{all:{field}{page} some:{field}({more}){page}}}}}",
@@ -192,12 +196,7 @@ fn the_lists_of_a_record_are_the_rest_lists_filtered_by_its_id() {
             let answer = data(&mut connection, &query);
             for (name, target) in [
                 ("all", format!("/{plural}?filter={key}:{id}")),
-                (
-                    "some",
-                    format!(
-                        "/{plural}?filter={key}:{id},cited_by_count:>=0&sort=year:desc&per_page=10"
-                    ),
-                ),
+                ("some", format!("/{plural}?filter={key}:{id},{filter}&sort={sort}&per_page=10")),
             ] {
                 let expected = rest.get(&target).json();
                 let found = &answer["r"][name];

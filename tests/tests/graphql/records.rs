@@ -52,7 +52,7 @@ fn a_record_with_all_members_is_the_text_of_rest() {
         let expected = rest.get(path).json().to_string();
         assert_eq!(found, expected, "{path}");
     });
-    assert_eq!(records, 601 - 9);
+    assert_eq!(records, 611 - 9);
     server.end(&[]);
 }
 

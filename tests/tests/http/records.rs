@@ -121,7 +121,7 @@ fn every_record_is_answered_as_the_snapshot_renders_it() {
         }
     }
     // All records except the nine institution types, which have no path of their own.
-    assert_eq!(records, 601 - 9);
+    assert_eq!(records, 611 - 9);
     server.end(&[]);
 }
 

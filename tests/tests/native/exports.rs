@@ -163,7 +163,7 @@ fn a_rejected_export_changes_nothing() {
         assert_eq!(out.exists(), out != missing, "{args:?}");
     };
     check(snapshot, &full, &[], 2, "is not empty (it contains `here.txt`); export into a new or");
-    check(snapshot, &missing, &["awards"], 2, "expected one of outputs, authors,");
+    check(snapshot, &missing, &["grants"], 2, "expected one of outputs, authors,");
     check(snapshot, &missing, &["--compress", "xz"], 2, "possible values: zst, gz, none");
     check("/nowhere", &missing, &[], 3, "input `/nowhere`");
     check(full.to_str().unwrap(), &missing, &[], 3, "is no snapshot");

@@ -1,6 +1,7 @@
 //! OpenAlex's dialect: random queries against the oracle, records against the lines they were compiled from, and
 //! what real clients ask.
 
+mod awards;
 mod clients;
 mod keys;
 mod listener;

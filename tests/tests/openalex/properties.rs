@@ -11,9 +11,10 @@ use serde_json::Value;
 use crate::openalex::serve;
 
 /// How many properties a list answers as filters, as groups, and as sorts by numbers and dates.
-const ANSWERED: [(&str, [usize; 3]); 10] = [
+const ANSWERED: [(&str, [usize; 3]); 11] = [
     ("works", [155, 131, 21]),
     ("authors", [32, 27, 5]),
+    ("awards", [34, 31, 4]),
     ("sources", [39, 27, 12]),
     ("institutions", [24, 21, 5]),
     ("topics", [9, 6, 2]),

@@ -175,7 +175,7 @@ fn every_sort_of_every_list_holds_each_record_once_in_order() {
         }
     }
     assert_eq!(keys_of(Entity::InstitutionType).sorts().count(), 0);
-    assert_eq!(orders, 192, "the number of orders changed");
+    assert_eq!(orders, 208, "the number of orders changed");
     server.end(&[]);
 }
 

@@ -128,6 +128,13 @@ fn dump(words: &mut Words) -> Vec<(&'static str, Vec<Value>)> {
             with(node, json!({ "description": words.of(at) }))
         });
     }
+    add("awards.jsonl", &mut |at| {
+        json!({
+            "id": address("G", at), "display_name": words.of(at), "description": words.of(at),
+            "funder": of(&funders, "F", at), "funder_scheme": words.of(at),
+            "lead_investigator": { "family_name": words.of(at) },
+        })
+    });
     let works = (1..=WORKS).map(|at| {
         let title = match at % 4 {
             0 => format!("{} of {SHARED}", words.of(at)),

@@ -95,11 +95,20 @@ fn published() -> PathBuf {
             pubkey.as_os_str(),
         ]);
         let dumps = tempfile::tempdir().unwrap();
-        let [dump, more] = ["dump", "more"].map(|name| dumps.path().join(name));
+        let [dump, awards, more] = ["dump", "awards", "more"].map(|name| dumps.path().join(name));
         pinakes_generate::write_dump(&Plan::new(outputs(), 49), &dump, 2).unwrap();
+        // Generated dumps have no awards.
+        let award = |number: u32| {
+            format!(
+                "{{\"id\":\"https://openalex.org/G{number}\",\"display_name\":\"Award {number}\",\"updated_date\":\"2026-01-10\"}}\n"
+            )
+        };
+        write_files(&awards, [("awards/part_000.jsonl", (1..=40).map(award).collect::<String>())]);
         let work = r#"{"id":"https://openalex.org/W9999999999","title":"One more","updated_date":"2026-12-31"}"#;
         write_files(&more, [("works/part_000.jsonl", work)]);
-        for (edition, inputs) in [("old", vec![dump.clone()]), ("new", vec![dump, more])] {
+        let old = vec![dump, awards];
+        let new = [old.as_slice(), &[more]].concat();
+        for (edition, inputs) in [("old", old), ("new", new)] {
             let snapshot = build(&inputs, &at(&format!("snapshots-{edition}")), &["--quiet"]);
             // The newer tree has both.
             let trees = if edition == "old" { &["old", "new"][..] } else { &["new"] };

@@ -4,6 +4,7 @@
 //! to a record, member by member.
 
 pub(crate) mod author;
+pub(crate) mod award;
 pub(crate) mod organisation;
 pub(crate) mod parent;
 pub(crate) mod shared;

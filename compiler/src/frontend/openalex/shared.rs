@@ -79,6 +79,18 @@ pub fn identify<R: Record>(
     Ok(identity)
 }
 
+/// A reference; `None` of an object whose members are all null, as Parquet files have in place of null.
+pub fn reference<const E: u8>(
+    raw: &MaybeObject<RawReference<'_>>,
+    entity: Entity,
+    segment: &mut SegmentBuilder,
+    diagnostics: &Diagnostics,
+) -> Option<Ref<E>> {
+    let raw = raw.0.as_ref()?;
+    let is_known = raw.id.0.as_str().is_some() || raw.display_name.as_str().is_some();
+    is_known.then(|| raw.to_reference(entity, segment, diagnostics))
+}
+
 /// The references of a list.
 pub fn references<const E: u8>(
     raw: &MaybeList<MaybeObject<RawReference<'_>>>,

@@ -62,8 +62,6 @@ use crate::parallel;
 use crate::parallel::cost::Phase;
 use crate::terminal::progress::Bar;
 
-/// The path by which names are ranked.
-const CITED: &str = "cited_by_count";
 /// The index files of an entity.
 const INDEXES: [FileKind; 7] = [
     FileKind::TermLists,
@@ -299,7 +297,7 @@ impl Linker<'_> {
         let ranking = match &orders {
             None => Ranking::Rows,
             Some(orders) => {
-                let number = keys.order(CITED).ok_or_else(inconsistent_object)?;
+                let number = keys.ranking().ok_or_else(inconsistent_object)?;
                 let order = orders.order(number, &keys.orders[number], ids);
                 Ranking::new(order.map_err(unreadable(out.entity, None::<u32>))?, ids)
             }
@@ -366,7 +364,7 @@ struct NameFiles {
     state: Spool,
 }
 
-/// Whether the rows are in the order of citations.
+/// Whether names are ranked in the order of the rows.
 fn is_ranked_by_rows(keys: &Keys) -> bool {
-    keys.order(CITED).is_some_and(|number| keys.orders[number].is_row_order)
+    keys.ranking().is_some_and(|number| keys.orders[number].is_row_order)
 }

@@ -1,13 +1,16 @@
 //! Every record of the inputs as a filter sees it: linked, in memory, before anything is written.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{
+    ops::Range,
+    sync::{LazyLock, OnceLock},
+};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::ReferenceLookup;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::json::render::RecordBytes;
-use pinakes_format::record::{self, Gather, Gathered, NO_CODE, PathTree, Record, Slot};
+use pinakes_format::record::{self, Gather, Gathered, NO_CODE, Output, PathTree, Record, Slot};
 use pinakes_format::snapshot::RecordLookup;
 use pinakes_format::storage::ReadError;
 use pinakes_format::with_record;
@@ -108,6 +111,17 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
             visited.map_err(broken_object(entity, row))?;
         });
         outcome?;
+        if entity == Entity::Output {
+            let (mut ids, award) = (Vec::new(), Entity::Award);
+            named_awards(packed, &mut ids).map_err(broken_object(entity, row))?;
+            let of_awards = self.rows(award);
+            let rows = ids
+                .into_iter()
+                .filter_map(|id| of_awards.by_id.row_of(of_awards.redirects.end(id)));
+            // A text needs no placeholder of a suppressed record.
+            rows.filter(|row| !self.suppressed.has(award, *row))
+                .try_for_each(|row| visit(Some(award), row))?;
+        }
         // The siblings and children of a taxonomy node may come from the tree instead of the record.
         if entity.facts().taxonomy_level.is_some() {
             let blob = self.linker.blob(entity, row as usize)?;
@@ -117,6 +131,18 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
         }
         Ok(())
     }
+}
+
+/// Appends the numbers of the awards that an output names. Outputs have the ids of awards as texts, because most awards of
+/// older dumps have no record.
+fn named_awards(packed: &[u8], numbers: &mut Vec<u64>) -> std::result::Result<(), ReadError> {
+    static AWARDS: LazyLock<PathTree> =
+        LazyLock::new(|| record::tree_of(Entity::Output, &["funders.awards.id"]));
+    Output::gather(&mut RecordReader::new(packed)?, &AWARDS, &mut |_, value| {
+        if let Gathered::Text(id) = value {
+            numbers.extend(Entity::Award.parse_id(id));
+        }
+    })
 }
 
 fn no_record() -> ReadError {

@@ -17,9 +17,9 @@ pub struct StatisticsKeys {
 }
 
 impl StatisticsKeys {
-    /// The key that requests without `of` ask for; none where the entity does not have it.
+    /// The key that requests without `of` ask for; none where records have no numbers.
     pub(super) fn default_of(keys: &'static Keys) -> StatisticsKeys {
-        StatisticsKeys::parse(keys, CITATIONS).unwrap_or_default()
+        StatisticsKeys::parse(keys, StatisticsKeys::default_name(keys)).unwrap_or_default()
     }
 
     /// Parses the keys of `of`.
@@ -60,6 +60,12 @@ impl StatisticsKeys {
     /// The orders of the keys.
     pub(in crate::query) fn orders(&self) -> impl Iterator<Item = usize> + '_ {
         self.keys.iter().map(|(_, order)| *order)
+    }
+
+    /// The key that requests without `of` ask for: citations, or outputs where records have no citations.
+    pub fn default_name(keys: &Keys) -> &'static str {
+        let has_citations = StatisticsKeys::all_names(keys).any(|name| name == CITATIONS);
+        if has_citations { CITATIONS } else { "outputs_count" }
     }
 
     /// The names of all keys with numbers.

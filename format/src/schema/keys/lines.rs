@@ -435,6 +435,29 @@ const FUNDERS: &[Line] = &[
     fs("awards_count"),
 ];
 
+const AWARDS: &[Line] = &[
+    f("doi").identifier(),
+    f("funder_award_id").identifier(),
+    f("funder.id"),
+    f("funder.name"),
+    fs("amount"),
+    f("currency"),
+    f("funding_type"),
+    f("funder_scheme"),
+    f("provenance"),
+    fs("start_year").listed(),
+    fs("end_year").listed(),
+    f("lead_investigator.given_name"),
+    f("lead_investigator.family_name"),
+    f("lead_investigator.orcid"),
+    f("lead_investigator.affiliation.name"),
+    f("lead_investigator.affiliation.country"),
+    f("institutions.id"),
+    f("primary_topic.id"),
+    f("topics.id"),
+    fs("outputs_count"),
+];
+
 const TOPICS: &[Line] = &[f("keywords"), f("subfield.id"), f("field.id"), f("domain.id")];
 
 const DOMAINS: &[Line] = &[f("fields.id")];
@@ -579,6 +602,37 @@ const FUNDER_FOLLOWERS: &[Follower] = &[
     south("country.is_global_south", "country.code"),
 ];
 
+const AWARDER: &[&str] = &["funder.id"];
+const AWARDED: &[&str] = &["institutions.id"];
+const PRIMARY_TOPIC: &[&str] = &["primary_topic.id"];
+
+const AWARD_FOLLOWERS: &[Follower] = &[
+    through("funder.ror", AWARDER, Entity::Funder, "ids.ror"),
+    through("funder.doi", AWARDER, Entity::Funder, "ids.doi"),
+    through("institutions.ror", AWARDED, Entity::Institution, "ror"),
+    through("institutions.type", AWARDED, Entity::Institution, "type"),
+    through("institutions.country.code", AWARDED, Entity::Institution, "country.code"),
+    continent("institutions.continent", "institutions.country.code"),
+    through("institutions.lineage.id", AWARDED, Entity::Institution, "lineage.id"),
+    through("primary_topic.subfield.id", PRIMARY_TOPIC, Entity::Topic, "subfield.id"),
+    through("primary_topic.field.id", PRIMARY_TOPIC, Entity::Topic, "field.id"),
+    through("primary_topic.domain.id", PRIMARY_TOPIC, Entity::Topic, "domain.id"),
+    through("topics.subfield.id", TOPIC_IDS, Entity::Topic, "subfield.id"),
+    through("topics.field.id", TOPIC_IDS, Entity::Topic, "field.id"),
+    through("topics.domain.id", TOPIC_IDS, Entity::Topic, "domain.id"),
+];
+
+/// The entities with followers, each after those whose keys its followers follow from.
+pub(super) const FOLLOWING: [Entity; 7] = [
+    Entity::Publisher,
+    Entity::Funder,
+    Entity::Source,
+    Entity::Institution,
+    Entity::Author,
+    Entity::Award,
+    Entity::Output,
+];
+
 /// The keys of an entity that follow from others, in the order of the documentation.
 pub(super) fn followers(entity: Entity) -> &'static [Follower] {
     match entity {
@@ -588,6 +642,7 @@ pub(super) fn followers(entity: Entity) -> &'static [Follower] {
         Entity::Institution => INSTITUTION_FOLLOWERS,
         Entity::Publisher => PUBLISHER_FOLLOWERS,
         Entity::Funder => FUNDER_FOLLOWERS,
+        Entity::Award => AWARD_FOLLOWERS,
         _ => &[],
     }
 }
@@ -615,6 +670,7 @@ pub(super) fn lines(entity: Entity) -> Vec<Line> {
         Entity::Domain => &[&NAMES, &DATES, &BOUNDS, DOMAINS, &COUNTS],
         Entity::Field => &[&NAMES, &DATES, &BOUNDS, FIELDS, &COUNTS],
         Entity::Subfield => &[&NAMES, &DATES, &BOUNDS, SUBFIELDS, &COUNTS],
+        Entity::Award => &[&NAMES, &DATES, &BOUNDS, AWARDS],
         Entity::InstitutionType => &[],
     };
     parts.concat()

@@ -458,6 +458,12 @@ impl Keys {
         self.orders.iter().position(|order| order.path == path)
     }
 
+    /// The order by which names are ranked: by citations, or that of the rows where records have no citations.
+    pub fn ranking(&self) -> Option<usize> {
+        let of_rows = || self.orders.iter().position(|order| order.is_row_order);
+        self.order("cited_by_count").or_else(of_rows)
+    }
+
     /// Names of keys that filter.
     pub fn filters(&self) -> impl Iterator<Item = &'static str> + Clone {
         self.keys.iter().filter(|key| key.filter.is_some()).map(|key| key.name)

@@ -4,7 +4,9 @@ use crate::entity::{Entity, with_record};
 use crate::record::gather::{FoundPath, find_path};
 use crate::record::{PathTarget, PathTree, Record, Schema, schema_of};
 use crate::schema::identifier::Scheme;
-use crate::schema::keys::lines::{Aspect, Line, Source, followers, is_filtered, is_sorted, lines};
+use crate::schema::keys::lines::{
+    Aspect, FOLLOWING, Line, Source, followers, is_filtered, is_sorted, lines,
+};
 use crate::schema::keys::{
     Bound, Direction, Index, Key, Keys, Kind, NameRole, Order, PathUse, ScannedValues, TermLists,
     Terms, Values,
@@ -52,16 +54,6 @@ pub(super) fn of_interface(openalex: &Keys, entity: Entity) -> Keys {
     keys.keys.retain(|key| key.filter.is_some() || key.sort.is_some());
     keys
 }
-
-/// The entities with followers, each after those whose keys its followers follow from.
-const FOLLOWING: [Entity; 6] = [
-    Entity::Publisher,
-    Entity::Funder,
-    Entity::Source,
-    Entity::Institution,
-    Entity::Author,
-    Entity::Output,
-];
 
 /// Adds the keys that follow from other keys.
 fn add_followers(all: &mut [Keys], entity: Entity) {

@@ -85,7 +85,7 @@ pub fn parse_entity_type(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
 
 /// The entities that autocomplete accepts as `entity_type`.
 fn entities() -> impl Iterator<Item = &'static Facts> {
-    CATALOG.iter().filter(|facts| facts.letter.is_some())
+    CATALOG.iter().filter(|facts| facts.letter.is_some() && facts.autocomplete_order.is_some())
 }
 
 /// Answers the candidates for a typed text.

@@ -416,10 +416,11 @@ static OF: Parameter = Parameter {
 static OF_STATISTICS: Parameter = Parameter {
     excluded: |_| None,
     describe: |keys, sample| {
+        let default = StatisticsKeys::default_name(keys);
         describe_of(keys, |names| {
             format!(
                 "Up to {STATISTICS_KEYS_MAX} different keys with numbers, separated by commas; \
-                 `cited_by_count` without this parameter. There are {names}."
+                 `{default}` without this parameter. There are {names}."
             )
         })
         .with([sample.order.clone().map(|key| ("one", key))])
@@ -427,7 +428,7 @@ static OF_STATISTICS: Parameter = Parameter {
     ..OF
 };
 
-fn describe_of(keys: &Keys, doc: fn(&str) -> String) -> Described {
+fn describe_of(keys: &Keys, doc: impl Fn(&str) -> String) -> Described {
     let names: Vec<&str> = StatisticsKeys::all_names(keys).collect();
     let pattern = patterns::names(&names, Some(STATISTICS_KEYS_MAX));
     Described::new(doc(&quoted(&names)), json!({ "type": "string", "pattern": pattern }))

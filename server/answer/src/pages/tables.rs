@@ -188,8 +188,21 @@ const SHOWN: [Shown; Entity::COUNT] = [
             ("grants_count", "grants", None),
         ],
         output_groups: &[YEARS, TOPICS, INSTITUTIONS],
-        lists: &[(OUTPUTS, Entity::Output, "funders.id")],
+        lists: &[(OUTPUTS, Entity::Output, "funders.id"), ("Awards", Entity::Award, "funder.id")],
         ..NOTHING
+    },
+    Shown {
+        entity: Entity::Award,
+        lead: Some("funder"),
+        members: &["funder_award_id", "start_year", "funding_type", "outputs_count"],
+        groups: &["start_year", "funder.id", "funding_type", "currency"],
+        filters: &["funder.id", "institutions.id", "start_year", "funding_type", "topics.id"],
+        about: &["funder", "funder_award_id", "funder_scheme", "start_date", "end_date"],
+        links: &[("landing_page_url", "Landing page"), ("doi", "DOI")],
+        numbers: &[("outputs_count", "outputs", Some(OUTPUTS)), ("amount", "amount", None)],
+        sections: &["lead_investigator", "institutions", "topics"],
+        output_groups: &[YEARS, TOPICS, AUTHORS],
+        lists: &[(OUTPUTS, Entity::Output, "funders.awards.id")],
     },
     Shown {
         entity: Entity::Topic,

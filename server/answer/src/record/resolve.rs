@@ -74,8 +74,12 @@ fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 fn answer(identifier: &Identifier, raw: &str, call: &Call<'_>) -> Answer {
     let (snapshot, limits) = (call.snapshot, call.limits());
     let folded = decode(raw).map(|text| fold(&text)).unwrap_or_default();
+    // Awards have identifiers, and their names are not completed.
+    let is_other = |entity: &Entity| entity.facts().has_single && !ENTITIES.contains(entity);
+    let entities: Vec<Entity> =
+        ENTITIES.iter().copied().chain(Entity::all().filter(is_other)).collect();
     let found = limits
-        .run(|deadline| find_identified(identifier, &ENTITIES, &folded, snapshot, deadline))?;
+        .run(|deadline| find_identified(identifier, &entities, &folded, snapshot, deadline))?;
     match found.best.as_slice() {
         [] => {
             let lists = limits.run(|deadline| referring_lists(identifier, snapshot, deadline))?;

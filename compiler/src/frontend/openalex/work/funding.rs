@@ -1,7 +1,7 @@
 //! The funders of a work and their awards.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::{Award, Funding};
+use pinakes_format::record::{Funding, OutputAward};
 
 use crate::frontend::openalex::shared::RawReference;
 use crate::frontend::openalex::work::line::{RawAward, RawWork};
@@ -12,7 +12,7 @@ use crate::read::{Diagnostics, identifier, parse_reference};
 struct FunderGrants<'w> {
     id: Option<u64>,
     name: Option<&'w str>,
-    awards: Vec<Award>,
+    awards: Vec<OutputAward>,
 }
 
 impl FunderGrants<'_> {
@@ -58,9 +58,9 @@ impl RawWork<'_> {
             });
             let numbers = grant.award_id.0.as_str().unwrap_or_default().split(", ");
             let numbers = numbers.map(str::trim).filter(|number| !number.is_empty());
-            grants[at].awards.extend(numbers.map(|number| Award {
+            grants[at].awards.extend(numbers.map(|number| OutputAward {
                 funder_award_id: Some(number.to_owned()),
-                ..Award::default()
+                ..OutputAward::default()
             }));
         }
         grants
@@ -92,13 +92,13 @@ impl RawWork<'_> {
 }
 
 impl RawAward<'_> {
-    fn build(&self) -> Award {
+    fn build(&self) -> OutputAward {
         let id = self.id.as_str().map(|id| {
             let name = identifier::last_part(id);
             let name = name.strip_prefix("HX_").unwrap_or(name);
             format!("HX_{}", name.to_ascii_uppercase())
         });
-        Award {
+        OutputAward {
             id,
             name: self.display_name.to_owned(),
             funder_award_id: self.funder_award_id.0.to_owned(),

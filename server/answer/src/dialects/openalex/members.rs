@@ -89,6 +89,7 @@ pub fn members(entity: Entity) -> &'static [Member] {
         Entity::Institution => &INSTITUTION,
         Entity::Publisher => &PUBLISHER,
         Entity::Funder => &FUNDER,
+        Entity::Award => &AWARD,
         Entity::Topic => &TOPIC,
         Entity::Subfield => &SUBFIELD,
         Entity::Field => &FIELD,
@@ -435,6 +436,53 @@ static FUNDER: [Member; 18] = [
     by("ids", "id,ids", |funder, out| ids(funder, &["ror", "wikidata", "crossref", "doi"], out)),
     COUNTS,
     ROLES,
+    same("updated_date"),
+    same("created_date"),
+];
+
+static AWARD: [Member; 26] = [
+    ID,
+    NAME,
+    same("description"),
+    same("funder_award_id"),
+    by("funder", "funder", |award, out| {
+        let funder = award.at("funder");
+        if funder.is_null() {
+            out.extend_from_slice(b"null");
+            return Ok(true);
+        }
+        let found = award.referred(Entity::Funder, funder.get("id"))?;
+        let ids = found.value().get("ids");
+        let mut made = Object::begin(out);
+        made.reference(funder);
+        made.known("ror", ids.get("ror"));
+        made.known("doi", ids.get("doi"));
+        made.end();
+        Ok(true)
+    }),
+    of("funded_outputs_count", "outputs_count"),
+    same("amount"),
+    same("currency"),
+    same("funding_type"),
+    same("funder_scheme"),
+    same("start_date"),
+    same("end_date"),
+    same("start_year"),
+    same("end_year"),
+    same("landing_page_url"),
+    same("doi"),
+    same("provenance"),
+    same("lead_investigator"),
+    same("co_lead_investigator"),
+    same("investigators"),
+    each("institution_awarded", "institutions", |award, institution, out| {
+        write_institution(award, institution, out).map(|_| ())
+    }),
+    by("primary_topic", "primary_topic", |award, out| {
+        topic_of_work(award, award.at("primary_topic"), out).map(|()| true)
+    }),
+    each("topics", "topics", topic_of_work),
+    by("works_api_url", "id", |award, out| api_url(award, "works", "awards.id", out)),
     same("updated_date"),
     same("created_date"),
 ];
@@ -824,7 +872,7 @@ fn add_levels(of: &Stored<'_>, made: &mut Object<'_>, topic: Value<'_>) -> Resul
     Ok(found.member("domain").is_some())
 }
 
-/// Appends a topic of a work, which has no count; null of none.
+/// Appends a topic of a work or an award, which has no count; null of none.
 fn topic_of_work(work: &Stored<'_>, given: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     if given.is_null() {
         out.extend_from_slice(b"null");

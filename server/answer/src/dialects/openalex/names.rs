@@ -66,7 +66,7 @@ pub const CONTINENTS: [(&str, &str, &str); 7] = [
 ];
 
 /// The lists, in OpenAlex's order.
-pub static LISTS: [List; 10] = [
+pub static LISTS: [List; 11] = [
     List { entity: Entity::Output, keys: WORKS, refused: WORKS_REFUSED },
     List { entity: Entity::Author, keys: AUTHORS, refused: AUTHORS_REFUSED },
     List { entity: Entity::Source, keys: SOURCES, refused: SOURCES_REFUSED },
@@ -74,6 +74,7 @@ pub static LISTS: [List; 10] = [
     List { entity: Entity::Topic, keys: NODE, refused: &[] },
     List { entity: Entity::Publisher, keys: PUBLISHERS, refused: &[] },
     List { entity: Entity::Funder, keys: FUNDERS, refused: &[] },
+    List { entity: Entity::Award, keys: AWARDS, refused: AWARDS_REFUSED },
     List { entity: Entity::Domain, keys: NODE, refused: &[] },
     List { entity: Entity::Field, keys: NODE, refused: &[] },
     List { entity: Entity::Subfield, keys: NODE, refused: &[] },
@@ -406,6 +407,31 @@ const FUNDERS: &[KeyRow] = &[
     row("country.code", &["country_code"]),
     continent("country.continent", &["continent"]),
     row("country.is_global_south", &["is_global_south"]),
+];
+
+const AWARDS: &[KeyRow] = &[
+    row("id", OWN_ID),
+    row("name", &["display_name"]),
+    row("name.search", &["display_name.search", "default.search", "text.search"]),
+    reads("funder.name", &["funder_name"], Reads::NameOf("funder.id")),
+    row("outputs_count", &["funded_outputs_count"]),
+    row("institutions.id", &["institution_awarded.id"]),
+    row("institutions.ror", &["institution_awarded.ror"]),
+    row("institutions.type", &["institution_awarded.type"]),
+    row("institutions.country.code", &["institution_awarded.country_code"]),
+    continent("institutions.continent", &["institution_awarded.continent"]),
+    row("institutions.lineage.id", &["institution_awarded.lineage"]),
+];
+
+const AWARDS_REFUSED: &[(&[&str], &str)] = &[
+    (
+        &["funded_outputs"],
+        "records keep no list of works, which would repeat what works keep; `/works?filter=awards.id:G…` lists them, and a work has its `awards`",
+    ),
+    (
+        &["description.search"],
+        "the words of descriptions are in no index; `display_name.search` searches titles",
+    ),
 ];
 
 const OWN_ID: &[&str] = &["id", "openalex", "openalex_id", "ids.openalex"];

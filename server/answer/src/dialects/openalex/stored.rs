@@ -29,7 +29,7 @@ const REFERRED: [(Entity, &str); 5] = [
     ),
     (Entity::Topic, "subfield,field,domain"),
     (Entity::Publisher, "lineage"),
-    (Entity::Funder, "ids.ror"),
+    (Entity::Funder, "ids.ror,ids.doi"),
 ];
 
 /// The selections of [`REFERRED`].
