@@ -250,6 +250,7 @@ class Snapshot:
     fields: RecordsOf
     subfields: RecordsOf
     institution_types: RecordsOf
+    awards: RecordsOf
 
     def __init__(self, native: _native.Snapshot, temporary: Optional[str]) -> None:
         self._native = native
