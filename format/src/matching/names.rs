@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use crate::autocomplete::Identifier;
 use crate::entity::{Entity, with_record};
 use crate::index::doc_set::DocSet;
+use crate::index::term_lists::text_term;
 use crate::matching::countries::country_code;
 use crate::matching::words::{Word, abbreviates, likeness};
 use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question, identified};
@@ -23,7 +24,7 @@ use crate::record::{Gather, Gathered, PathTree, schema_of};
 use crate::schema::keys_of;
 use crate::snapshot::Snapshot;
 use crate::storage::ReadError;
-use crate::text::fold::fold;
+use crate::text::fold::{cut_word, fold};
 
 /// Rows whose names are compared.
 const ROWS_MAX: usize = 400;
@@ -182,12 +183,9 @@ impl NameWords for OfRecords<'_> {
 
 impl NameWords for OfReferences<'_> {
     fn knows(&self, word: &str) -> Result<bool, ReadError> {
-        let found = rows_of_prefixes(
-            self.snapshot.term_lists(self.entity)?,
-            self.lists,
-            &[word.to_owned()],
-        );
-        Ok(!self.snapshot.or_noted(found)?.is_empty())
+        let file = self.snapshot.term_lists(self.entity)?;
+        let found = file.find(self.lists, text_term(cut_word(word)));
+        Ok(self.snapshot.or_noted(found)?.is_some())
     }
 
     fn rows(&self, words: &[String]) -> Result<Vec<u32>, QueryError> {

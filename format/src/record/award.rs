@@ -19,7 +19,7 @@ object! {
         landing_page_url: Option<String>,
         /// The funder's own number.
         funder_award_id: Option<String>,
-        /// The funder.
+        /// Who pays.
         funder: Option<Ref<FUNDER>>,
         /// Amount, in the currency of the award.
         amount: Option<f64>,
@@ -89,11 +89,11 @@ object! {
 
     /// An identifier of an affiliation.
     AffiliationId {
-        /// The identifier.
+        /// Identifier, such as a ROR id.
         id: Option<String>,
         /// System of the identifier.
         kind as "type": Option<String>,
-        /// Who names the identifier.
+        /// Source of the identifier.
         asserted_by: Option<String>,
     }
 }

@@ -101,8 +101,9 @@ pub(super) fn rows(
             };
             let mut few = Vec::new();
             let (text, folded) = (token.word.text.as_str(), token.folded.as_str());
-            let others = names_of_city(text).iter().copied().filter(|name| *name != text);
-            let is_other = |folded: &&str| !names_of_city(text).contains(folded) && *folded != text;
+            let names = names_of_city(text);
+            let others = names.iter().copied().filter(|name| *name != text);
+            let is_other = |folded: &&str| !names.contains(folded) && *folded != text;
             let folded = Some(folded).filter(is_other);
             for text in [text].into_iter().chain(folded).chain(others) {
                 let cursor = dictionary.seek(text.as_bytes())?;
