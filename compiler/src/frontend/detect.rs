@@ -85,7 +85,7 @@ mod tests {
         };
         check(r#"{"id":"HX_A1","name":null}"#, LineDialect::Native(Some(Entity::Author)));
         check(r#"{"id":"hx_a1","name":null}"#, LineDialect::Native(Some(Entity::Author)));
-        check(r#"{"id":"HX_G1","name":"x"}"#, LineDialect::Native(None));
+        check(r#"{"id":"HX_Z1","name":"x"}"#, LineDialect::Native(None));
         check(r#"{"id":3,"name":"x"}"#, LineDialect::Native(None));
         check(r#"{"id":3,"name":"x","fields":[]}"#, LineDialect::Native(Some(Entity::Domain)));
         check(r#"{"id":3,"name":"x","subfields":[]}"#, LineDialect::Native(Some(Entity::Field)));

@@ -240,7 +240,8 @@ mod tests {
         check(
             &["planets:id:1"],
             "\n  --where planets:id:1\n    `planets`: is no entity; there are outputs, authors, sources, \
-             institutions, publishers, funders, topics, domains, fields, subfields, institution-types",
+             institutions, publishers, funders, topics, domains, fields, subfields, institution-types, \
+             awards",
         );
         check(&["fields:id:17"], "\n  --where fields:id:17\n    `id`: /fields takes no filter");
         check(

@@ -339,6 +339,7 @@ mod tests {
         check("https://openalex.org/domains/3", Some((Entity::Domain, 3)));
         check("openalex:subfields/1702", Some((Entity::Subfield, 1702)));
         check("topics/T1", Some((Entity::Topic, 1)));
+        check("G1", Some((Entity::Award, 1)));
         for text in [
             "",
             "12",
@@ -358,7 +359,7 @@ mod tests {
             "https://openalex.org/17",
             "https://example.org/A1",
             "https://openalex.org.example/A1",
-            "G1",
+            "Z1",
             "Ada",
             "é",
         ] {

@@ -80,7 +80,7 @@ const CITIES: [&[&str]; 60] = [
     &["geneva", "geneve", "genf"], &["genoa", "genova"], &["ghent", "gent"],
     &["gothenburg", "goteborg", "goteburg"], &["gottingen", "goettingen"], &["hamadan", "hamedan"],
     &["hannover", "hanover"], &["kharkiv", "kharkov"], &["kolkata", "calcutta"],
-    &["krakow", "cracow"], &["kyiv", "kiev"], &["lisbon", "lisboa"], &["liege", "luik"],
+    &["krakow", "cracow"], &["kyiv", "kiev"], &["liege", "luik"], &["lisbon", "lisboa"],
     &["lubeck", "luebeck"], &["lviv", "lvov"], &["lyon", "lyons"],
     &["marseille", "marseilles"], &["milan", "milano"], &["moscow", "moskva"], &["mumbai", "bombay"],
     &["munich", "muenchen", "munchen"], &["munster", "muenster"], &["naples", "napoli"],

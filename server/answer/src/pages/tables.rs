@@ -292,9 +292,9 @@ mod tests {
         for entity in Entity::all() {
             assert_eq!(all().filter(|shown| shown.entity == entity).count(), 1, "{entity}");
             let (shown, schema) = (of(entity), schema_of(entity));
-            // A reference is found by a part of it.
+            // A reference, a place and a person are found by a part of them.
             let is_member = |path: &str| {
-                ["", ".id", ".code", ".organization", ".source.id"]
+                ["", ".id", ".code", ".organization", ".source.id", ".family_name"]
                     .iter()
                     .any(|part| find_path(&schema, &format!("{path}{part}")).is_some())
             };
