@@ -5,7 +5,7 @@
 //! names    year:2020, authors.countries.code:FR                          names.rs: a table by list
 //! query    the query of the interface, with OpenAlex's pages and groups  query.rs
 //! page     rows found as for /outputs                                    page.rs
-//! record   the stored record, in OpenAlex's members                      record.rs, members.rs, stored.rs
+//! record   the stored record, in OpenAlex's members                      record.rs, members.rs, composed.rs, stored.rs
 //! ```
 //!
 //! The dialect has no engine of its own: requests become queries of the interface. A cursor names its snapshot, and
@@ -14,6 +14,7 @@
 pub(crate) mod address;
 
 mod complete;
+mod composed;
 mod errors;
 mod members;
 mod names;

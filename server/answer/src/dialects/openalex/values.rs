@@ -108,15 +108,8 @@ impl<'o> Object<'o> {
     }
 }
 
-/// Appends a reference.
-pub fn write_reference(value: Value<'_>, out: &mut Vec<u8>) {
-    let mut object = Object::begin(out);
-    object.reference(value);
-    object.end();
-}
-
-/// Appends a reference to a node of the taxonomy, whose ids are numbers.
-pub fn write_node(level: &str, value: Value<'_>, out: &mut Vec<u8>) {
+/// Appends a reference, its address below a level of the taxonomy, and of null null.
+pub fn write_reference(level: &str, value: Value<'_>, out: &mut Vec<u8>) {
     if value.is_null() {
         return out.extend_from_slice(b"null");
     }
