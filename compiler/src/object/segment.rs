@@ -239,7 +239,9 @@ impl SegmentBuilder {
         let mut next_new = self.symbols_before;
         for symbol in slots {
             if symbol.number() != NO_CODE && symbol.number() >= next_new {
-                debug_assert_eq!(symbol.number(), next_new, "symbols are out of order");
+                if symbol.number() != next_new {
+                    return Err(io::Error::other("the symbols of a record are out of order"));
+                }
                 next_new += 1;
             }
             let [low, high] = self.symbols.meaning(symbol.number()).map(u64::to_le_bytes);
@@ -247,7 +249,9 @@ impl SegmentBuilder {
             meanings.extend_from_slice(&high);
             copy.put(symbol, 0);
         }
-        debug_assert_eq!(next_new, self.symbols.count(), "a symbol is of no record");
+        if next_new != self.symbols.count() {
+            return Err(io::Error::other("a symbol is of no record"));
+        }
         self.symbols_before = next_new;
         let content = &mut self.content;
         content.clear();
