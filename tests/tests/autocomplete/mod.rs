@@ -166,14 +166,14 @@ fn the_server_answers_random_queries_of_the_sample_like_the_oracle() {
 fn the_server_answers_random_queries_of_the_real_sample_like_the_oracle() {
     let test = "the_server_answers_random_queries_of_the_real_sample_like_the_oracle";
     let Some(sample) = pinakes_tests::real_sample(test) else { return };
-    check(&sample, 1_000, 2);
+    check(&sample, 300, 2);
 }
 
 #[test]
 fn the_server_answers_random_queries_of_the_current_and_2023_dumps_like_the_oracle() {
     let test = "the_server_answers_random_queries_of_the_current_and_2023_dumps_like_the_oracle";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
-    check(&every, 1_000, 3);
+    check(&every, 300, 3);
 }
 
 #[test]
@@ -183,28 +183,28 @@ fn a_snapshot_of_an_export_answers_like_the_oracle() {
     };
     check_rebuilt(&[pinakes_tests::sample()], 1_000, 7);
     check_rebuilt(&[edges::write().path().to_path_buf()], 1_000, 8);
-    check_rebuilt(&[dump::write().path().to_path_buf()], 1_000, 9);
+    check_rebuilt(&[dump::write().path().to_path_buf()], 400, 9);
     let test = "a_snapshot_of_an_export_answers_like_the_oracle";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
-    check_rebuilt(&every, 800, 10);
+    check_rebuilt(&every, 300, 10);
 }
 
 #[test]
 fn the_server_answers_random_queries_of_edge_cases_like_the_oracle() {
     let dump = edges::write();
-    check(&[dump.path().to_path_buf()], 1_500, 5);
+    check(&[dump.path().to_path_buf()], 600, 5);
 }
 
 #[test]
 fn the_server_answers_random_queries_of_similar_names_like_the_oracle() {
     let dump = similar_names::write_dump();
     let pair = ServerAndOracle::from_inputs(&[dump.path().to_path_buf()]);
-    compare(&pair, 500, 6);
+    compare(&pair, 200, 6);
     pair.server.end(&[]);
 }
 
 #[test]
 fn the_server_answers_random_queries_of_many_scripts_like_the_oracle() {
     let dump = dump::write();
-    check(&[dump.path().to_path_buf()], 1_500, 4);
+    check(&[dump.path().to_path_buf()], 600, 4);
 }

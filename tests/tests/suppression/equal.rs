@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_oracle::{LEGACY_ROUTES, Legacy};
-use pinakes_tests::SeededRng;
+use pinakes_tests::{SeededRng, times};
 
 use crate::suppression::ids_of;
 use crate::suppression::kinds;
@@ -21,7 +21,7 @@ use pinakes_tests::values::{chance, percent_encode, pick};
 
 const MISMATCHES_SHOWN: usize = 20;
 /// Number of names per entity whose prefixes are sent to autocomplete.
-const NAMES: usize = 120;
+const NAMES: usize = 40;
 /// Maximum bytes of a query and of each reply in a failure message.
 const SHOWN_BYTES: usize = 300;
 
@@ -453,10 +453,10 @@ fn a_suppression_list_of_the_server_equals_one_of_the_linker() {
         more: &["--allow-shrink"],
         suppressed: people.into_iter().chain(others).collect(),
         one_in: 6,
-        queries: 6_000,
+        queries: times(2_000),
     };
     compare(&case, 1);
-    compare(&Case { suppressed: kinds().collect(), one_in: 12, queries: 3_000, ..case }, 2);
+    compare(&Case { suppressed: kinds().collect(), one_in: 12, queries: times(1_000), ..case }, 2);
 }
 
 #[test]
@@ -465,7 +465,10 @@ fn a_suppression_list_of_real_records_of_the_server_equals_one_of_the_linker() {
     let Some(sample) = pinakes_tests::real_sample(test) else { return };
     let inputs = sample.to_vec();
     let more: &[&str] = &["--allow-shrink"];
-    compare(&Case { inputs, more, suppressed: kinds().collect(), one_in: 9, queries: 2_500 }, 3);
+    compare(
+        &Case { inputs, more, suppressed: kinds().collect(), one_in: 9, queries: times(700) },
+        3,
+    );
 }
 
 #[test]
