@@ -144,7 +144,7 @@ fn reused(run: &Run) -> u64 {
 #[test]
 fn nights_of_random_changes_equal_builds_from_scratch() {
     let mut all_kinds = Vec::new();
-    for seed in 1..=size_from_env("PINAKES_NIGHTS_SEEDS", 4) {
+    for seed in 1..=size_from_env("PINAKES_NIGHTS_SEEDS", 2) {
         let mut nights = Nights::new(seed);
         nights.check("the first night", &[]);
         let (mut was_full, mut taken_over) = (true, 0);
