@@ -431,7 +431,7 @@ fn no_word_of_a_suppressed_record_is_found_by_any_endpoint() {
     let all: Vec<Entity> = kinds().collect();
     let cases =
         [Entity::Author, Entity::Source, Entity::Topic, Entity::Output].map(|one| vec![one]);
-    for suppressed in cases.into_iter().chain([all]) {
+    let check = |suppressed: Vec<Entity>| {
         let list = suppressed.iter().map(|entity| first(*entity)).collect();
         let pair = Pair::start_with(&[input.path().to_path_buf()], &[], |_| list);
         let mut both = Both::new(pair.servers());
@@ -453,7 +453,12 @@ fn no_word_of_a_suppressed_record_is_found_by_any_endpoint() {
         both.check();
         check_paths(&both, pair.servers()[0]);
         pair.end();
-    }
+    };
+    std::thread::scope(|scope| {
+        for suppressed in cases.into_iter().chain([all]) {
+            scope.spawn(|| check(suppressed));
+        }
+    });
 }
 
 /// Checks that each path of the document was asked.
