@@ -225,15 +225,11 @@ fn search_word(search: &NameSearch<'_>, word: &str) -> Result<(u64, Vec<(Tier, u
     if let Some(summary) = suppressed.prefix_summary(search.entity, prefix) {
         return Ok((summary.count.into(), summary.best.clone()));
     }
-    let summary = search.snapshot.prefix_stats(search.entity)?.summary(prefix);
-    if let Ok(Some(summary)) = summary {
+    if let Some(summary) = search.snapshot.prefix_stats(search.entity)?.summary(prefix)? {
         return Ok((summary.count.into(), summary.best));
     }
     let mut found: Vec<(u32, Tier)> = Vec::new();
-    // Looked up before an error of the statistics ends the attempt: it notes what both lack.
-    let texts = search.snapshot.words(search.entity)?.seek(prefix);
-    summary?;
-    let mut texts = texts?;
+    let mut texts = search.snapshot.words(search.entity)?.seek(prefix)?;
     while let Some((text, rows)) = texts.current_with_prefix(prefix) {
         // A word of many rows has prefix statistics, and so has every prefix of the word.
         let EntryRows::Inline(few) = rows else {
@@ -264,7 +260,7 @@ struct CandidateMerge {
 }
 
 /// Sorts candidates: tier, whether the count of citations is missing, the count (most cited first),
-/// index in [`ENTITIES`], id.
+/// index in [`ENTITIES`], place among the rows of the entity, which orders equal counts by id.
 type MergeKey = (Tier, bool, u64, Option<usize>, u64);
 
 impl CandidateMerge {
@@ -282,14 +278,11 @@ impl CandidateMerge {
         let entity = search.entity;
         let entity_rank = ENTITIES.iter().position(|known| *known == entity);
         for (place, (tier, row)) in (0..).zip(top.iter().copied()) {
-            let key = match self.entities {
-                1 => (tier, false, place, entity_rank, 0),
-                _ => {
-                    let cited = search.snapshot.or_noted(search.citations_descending(row))?;
-                    let id = search.snapshot.or_noted(search.snapshot.row_id(entity, row))?;
-                    (tier, cited.is_none(), cited.unwrap_or_default(), entity_rank, id)
-                }
+            let cited = match self.entities {
+                1 => Some(0),
+                _ => search.snapshot.or_noted(search.citations_descending(row))?,
             };
+            let key = (tier, cited.is_none(), cited.unwrap_or_default(), entity_rank, place);
             self.best.push((key, Candidate { tier, entity, row }));
         }
         Ok(())
