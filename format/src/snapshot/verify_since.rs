@@ -6,7 +6,7 @@
 //! hash in this one         a     x     c     y        reads chunks 1 and 3
 //! ```
 //!
-//! Cost: reads both `hashes` files, 1/256 of a snapshot each, and the chunks that differ. Does not read a record: the rules
+//! Cost: reads both `hashes` files, 1/128 of a snapshot each, and the chunks that differ. Does not read a record: the rules
 //! of the format are left to [`Snapshot::verify`].
 
 use std::os::unix::fs::FileExt;

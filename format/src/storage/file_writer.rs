@@ -26,7 +26,7 @@ const SYNC_STACK_BYTES: usize = 64 << 10;
 const SYNCS_MAX: usize = 32;
 
 /// Bytes of one write. The system takes as long for a write of 8 KiB as for copying its bytes.
-const BUFFER_BYTES: usize = 16 * CHUNK_BYTES;
+const BUFFER_BYTES: usize = 32 * CHUNK_BYTES;
 
 /// The number of files that threads are syncing now.
 static SYNCS: AtomicUsize = AtomicUsize::new(0);
@@ -89,7 +89,7 @@ impl Sync {
 
 /// Writes a file from front to back and hashes its chunks.
 ///
-/// The level-0 values do not fit in memory: 32 MiB for each 64 GiB. They go to a second file beside
+/// The level-0 values do not fit in memory: 8 MiB for each GiB. They go to a second file beside
 /// the first, `<path>.values`, which [`append_levels`] removes.
 pub struct FileWriter {
     file: File,

@@ -3,7 +3,7 @@
 use crate::entity::Entity;
 
 /// The version of the format that this library writes, and the only version it reads.
-pub const FORMAT_VERSION: u32 = 18;
+pub const FORMAT_VERSION: u32 = 19;
 
 /// The first bytes of every archive.
 pub const MAGIC: [u8; 8] = *b"PINAKES\x1a";

@@ -5,10 +5,10 @@
 //! these values in levels, in the file `hashes`:
 //!
 //! ```text
-//! level 0   one value for each chunk of 8 KiB
-//! level 1   one value for each run of 64 values below: 512 KiB of the file
-//! level 2   one value for each run of 64 values below: 32 MiB of the file
-//! …         until a level has at most 64 values
+//! level 0   one value for each chunk of 4 KiB
+//! level 1   one value for each run of 32 values below: 128 KiB of the file
+//! level 2   one value for each run of 32 values below: 4 MiB of the file
+//! …         until a level has at most 32 values
 //! root      in the manifest
 //! ```
 //!
@@ -37,13 +37,13 @@ pub const HASHES: &str = "hashes";
 /// The size of a chunk, the unit of verification.
 ///
 /// A first touch reads a chunk from disk and hashes it. A larger chunk makes every first touch
-/// dearer; a smaller one makes the hashes larger, here 1/256 of the snapshot.
-pub const CHUNK_BYTES: usize = 8 << 10;
+/// dearer; a smaller one makes the hashes larger, here 1/128 of the snapshot.
+pub const CHUNK_BYTES: usize = 4 << 10;
 
-/// The number of values in a run. One value of the next level covers a run. A run is 2 KiB, so the first touch of a
+/// The number of values in a run. One value of the next level covers a run. A run is 1 KiB, so the first touch of a
 /// chunk reads one page of the hashes for each level. With larger runs, a mirror fetches more bytes of hashes than of
 /// what they cover; with smaller ones there are more levels.
-pub const RUN_VALUES: usize = 64;
+pub const RUN_VALUES: usize = 32;
 
 /// The size of a chaining value.
 pub const VALUE_BYTES: usize = 32;
@@ -177,7 +177,7 @@ fn left_length(length: usize) -> usize {
 pub struct TreeWriter {
     /// The level-0 values of the current run.
     run: Vec<ChainingValue>,
-    /// Level 1, complete: 64 MiB for a file of 1 TiB.
+    /// Level 1, complete: 256 MiB for a file of 1 TiB.
     runs: Vec<ChainingValue>,
     chunks: u64,
 }

@@ -25,9 +25,9 @@ use crate::partial::make_file;
 /// Most chunks in one request (4 MiB).
 const SPAN_CHUNKS_MAX: usize = 512;
 /// Chunks of a file that one thread looks for (128 MiB).
-const SEARCHED_CHUNKS: usize = 16 << 10;
+const SEARCHED_CHUNKS: usize = 32 << 10;
 /// Chunks that are written together: what arrived before a connection broke stays.
-const PIECE_CHUNKS: usize = 16;
+const PIECE_CHUNKS: usize = 32;
 
 /// A file to fetch.
 pub struct DownloadedFile {

@@ -153,11 +153,11 @@ fn levels() -> String {
     let mib = 1u64 << 20;
     for (what, size) in [
         ("0 bytes", 0),
-        ("8 KiB", 8_192),
-        ("8 KiB + 1", 8_193),
-        ("512 KiB", mib / 2),
-        ("512 KiB + 1", mib / 2 + 1),
-        ("32 MiB", 32 * mib),
+        ("4 KiB", 4_096),
+        ("4 KiB + 1", 4_097),
+        ("128 KiB", mib / 8),
+        ("128 KiB + 1", mib / 8 + 1),
+        ("4 MiB", 4 * mib),
         ("1 TiB", mib * mib),
     ] {
         assert_eq!(level_lengths(size), crate::files::level_lengths(size));

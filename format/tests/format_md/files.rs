@@ -8,8 +8,8 @@ use blake3::{
 };
 
 const VERSION: u8 = 18;
-const CHUNK: usize = 8_192;
-const RUN: usize = 64;
+const CHUNK: usize = 4_096;
+const RUN: usize = 32;
 const FENCE: usize = 256;
 /// Fences for each fence of the next layer, and the most fences of the last layer.
 const LAYER: usize = 1_024;

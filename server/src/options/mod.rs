@@ -77,7 +77,7 @@ pub struct Options {
     pub admin_host: Vec<String>,
 
     /// Verify every byte and every record of a snapshot before serving it. Without this option the server
-    /// verifies each 8 KiB chunk when a request first reads it.
+    /// verifies each 4 KiB chunk when a request first reads it.
     #[arg(long, env = "PINAKES_VERIFY", value_parser = FalseyValueParser::new())]
     pub verify: bool,
 
@@ -222,7 +222,7 @@ pub struct UpstreamOptions {
     fill: bool,
 
     /// Most disk space of what was fetched, as `20G`: what was not used for longest is removed. At least 1M. Requests may
-    /// fetch 4 MiB beyond it; the hash tree, 1/256 of the snapshot, is not removed.
+    /// fetch 4 MiB beyond it; the hash tree, 1/128 of the snapshot, is not removed.
     #[arg(long, value_name = "SIZE", env = "PINAKES_CACHE", requires = "from", conflicts_with = "fill",
           value_parser = parse_cache)]
     cache: Option<usize>,

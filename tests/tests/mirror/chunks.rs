@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::mirror::setup::{Edition, Setup};
+use pinakes_format::storage::CHUNK_BYTES;
 use pinakes_tests::server::make_writable;
 use pinakes_tests::static_host::{Behaviour, Host};
 
@@ -142,7 +143,7 @@ fn a_killed_pull_is_resumed() {
     // The complete hashes were fetched by the first run.
     assert_eq!(fetched + kept, all - hashes + beside);
     // The first run kept one chunk of each range of the largest file, and all other files but one chunk.
-    assert!(kept >= 2 * 8_192, "{kept} bytes were kept of {all}");
+    assert!(kept >= 2 * CHUNK_BYTES as u64, "{kept} bytes were kept of {all}");
     let damaged =
         host.asked().into_iter().filter(|asked| asked.path.ends_with("outputs/ids")).count();
     assert_eq!(damaged, 1);
@@ -172,7 +173,7 @@ fn a_damaged_local_snapshot_is_repaired_by_its_damaged_chunks() {
         bytes[at] ^= 1;
         fs::write(path, bytes).unwrap();
     };
-    let chunk = 8_192;
+    let chunk = CHUNK_BYTES;
     let beside = ["publication.json", "publication.json.minisig"]
         .map(|name| fs::metadata(setup.tree().join(name)).unwrap().len());
     let beside: u64 =

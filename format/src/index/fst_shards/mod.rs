@@ -6,7 +6,7 @@
 //! ```
 //!
 //! An FST can be read only after all its bytes were checked against their hashes. Shards of about
-//! 15 MiB bound the bytes that a first look-up checks. The first text of each shard stays in memory, so
+//! 64 KiB bound the bytes that a first look-up checks. The first text of each shard stays in memory, so
 //! a look-up touches one shard:
 //!
 //! ```text
@@ -29,7 +29,7 @@ use fst::{Map, MapBuilder};
 use crate::storage::{Archive, ArchiveError, FileWriter, HEADER_BYTES, ReadError, Spool};
 
 /// Size at which the writer closes a shard, in bytes.
-const SHARD_BYTES: u64 = 15 << 20;
+const SHARD_BYTES: u64 = 64 << 10;
 /// Size of a table entry, in bytes.
 const ENTRY_BYTES: usize = 16;
 
@@ -170,6 +170,7 @@ impl FstShards {
         if !is_sound {
             return Err(refused());
         }
+        archive.fetch(texts[0], table_from);
         let firsts: Result<Vec<Vec<u8>>, ReadError> = texts
             .array_windows()
             .map(|[from, to]| archive.bytes(*from, *to).map(<[u8]>::to_vec))

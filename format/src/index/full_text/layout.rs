@@ -16,3 +16,7 @@ pub const POSITION_MAX: u32 = (1 << 20) - 1;
 pub const FORMS_MAX: usize = 1 << 10;
 /// The term at the end of each title. The term sorts before all words.
 pub const TITLE_END: &str = " ";
+/// The most words of a title that the title words of a row tell.
+pub(super) const TITLE_WORDS_MAX: u8 = HAS_TITLES - 1;
+/// The bit of the title words of a row that has more titles than the shortest.
+pub(super) const HAS_TITLES: u8 = 1 << 7;

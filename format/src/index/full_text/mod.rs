@@ -19,8 +19,9 @@
 //!
 //! - `impact` weighs a term in a record. The weight follows from the record alone, so that unchanged records keep it.
 //! - `postings` lists the rows of a term, `positions` where the term stands in each record.
-//! - Title words: for each row a byte, the words of the record's shortest title, at most 255; 0 without a title. The bytes
-//!   end with the last row that has a title. The term [`TITLE_END`] stands at the end of each title.
+//! - Title words: for each row a byte, the words of the record's shortest title, at most 127; 0 without a title. The highest bit
+//!   is set if the record has more titles. The bytes end with the last row that has a title. The term [`TITLE_END`] stands at the
+//!   end of each title.
 //! - `texts` maps terms and forms to their entries.
 //!
 //! Cost of [`FullText::term`]: a look-up in the shards, and decoding half a block of about 2 KiB.
@@ -39,6 +40,7 @@ mod write;
 
 use std::sync::OnceLock;
 
+use crate::index::full_text::layout::{HAS_TITLES, TITLE_WORDS_MAX};
 use crate::index::full_text::positions::PositionsBuilder;
 use crate::index::full_text::postings::{Cursor, List, Place as ListPlace};
 use crate::index::full_text::texts::{Texts, TextsCursor};
@@ -153,13 +155,18 @@ impl FullText {
         (postings as u64, (self.title_words_from - self.positions_from) as u64)
     }
 
-    /// The words of the shortest title of a record: at most 255, which may stand for more; 0 without a title.
+    /// What is known of the titles of a record without reading their ends.
     ///
     /// # Errors
     ///
     /// Fails if the bytes are damaged.
+    pub fn titles(&self, row: u32) -> Result<Titles, ReadError> {
+        let byte = self.title_byte(row)?;
+        Ok(Titles { words: byte & TITLE_WORDS_MAX, are_several: byte & HAS_TITLES != 0 })
+    }
+
     #[inline]
-    pub fn title_words(&self, row: u32) -> Result<u8, ReadError> {
+    fn title_byte(&self, row: u32) -> Result<u8, ReadError> {
         let at = self.title_words_from + row as usize;
         match at < self.terms.from() {
             true => {
@@ -182,13 +189,6 @@ impl FullText {
         match self.terms.get(&self.archive, stem.as_bytes())? {
             Some(bytes) => self.read_term(bytes).map(Some),
             None => Ok(None),
-        }
-    }
-
-    /// Notes what the ends of titles lack, where a host sends it: records that match will ask for them.
-    pub(crate) fn note_title_ends(&self) {
-        if self.archive.notes_failures() {
-            let _ = self.term(TITLE_END).map(|term| term.map(Term::postings));
         }
     }
 
@@ -300,6 +300,21 @@ impl FullText {
             (list, place)
         };
         Ok(Term { list, positions, forms, suffixes })
+    }
+}
+
+/// The titles of a record.
+pub struct Titles {
+    /// The words of the shortest, at most 127, which may stand for more; 0 without a title.
+    pub words: u8,
+    /// Whether the record has other titles.
+    pub are_several: bool,
+}
+
+impl Titles {
+    /// The words of the only title; `None` if there are others, or if the number may stand for more.
+    pub fn words_of_only(&self) -> Option<u8> {
+        (!self.are_several && self.words < TITLE_WORDS_MAX).then_some(self.words)
     }
 }
 
@@ -609,6 +624,21 @@ impl<'s> Postings<'s> {
             self.block = Some(block);
         }
         Ok(at)
+    }
+
+    /// The bytes of all positions that are not in the dictionary.
+    pub(crate) fn positions_bytes(&self) -> usize {
+        match self.positions {
+            PositionsPlace::Inline(_) => 0,
+            PositionsPlace::Region { from, to, .. } => to - from,
+        }
+    }
+
+    /// Asks for all positions at once.
+    pub(crate) fn fetch_positions(&self) {
+        if let PositionsPlace::Region { archive, from, to } = self.positions {
+            archive.fetch(from, to);
+        }
     }
 
     /// The positions of a block.

@@ -27,7 +27,9 @@ use std::ops::Range;
 use crate::index::full_text::bits::{
     Ones, bit_after, count_ones, is_set, pack, packed_bytes, unpack_one, width_of,
 };
-use crate::index::full_text::layout::{BLOCK_POSTINGS, POSITION_MAX, VALUE_GAP};
+use crate::index::full_text::layout::{
+    BLOCK_POSTINGS, HAS_TITLES, POSITION_MAX, TITLE_WORDS_MAX, VALUE_GAP,
+};
 use crate::schema::texts::{FIELDS, Field};
 use crate::storage::error::ReadError;
 use crate::storage::leb128;
@@ -110,20 +112,20 @@ impl PositionsBuilder {
         Ok(())
     }
 
-    /// For each posting of the term at the end of titles, the words of the shortest title; 0 without a title. Titles lie
-    /// [`VALUE_GAP`] positions apart.
+    /// For each posting of the term at the end of titles, the words of the shortest title, and [`HAS_TITLES`]; 0 without a
+    /// title. Titles lie [`VALUE_GAP`] positions apart.
     pub fn title_words(&self) -> [u8; BLOCK_POSTINGS] {
         let FieldValues { places, further, gaps, .. } = &self.fields[Field::Title as usize];
         let mut words = [0; BLOCK_POSTINGS];
         let (mut gaps, mut further) = (gaps.iter(), further.iter().peekable());
         for (number, posting) in (0u8..).zip(ones_of(*places)) {
             let first = gaps.next().map(|gap| gap.saturating_sub(1));
-            let mut shortest = first.unwrap_or(0);
+            let (mut shortest, mut has_titles) = (first.unwrap_or(0), 0);
             while further.next_if(|of| **of == number).is_some() {
                 let length = gaps.next().map_or(0, |gap| gap.saturating_sub(VALUE_GAP));
-                shortest = shortest.min(length);
+                (shortest, has_titles) = (shortest.min(length), HAS_TITLES);
             }
-            words[usize::from(posting)] = shortest.min(u8::MAX.into()) as u8;
+            words[usize::from(posting)] = shortest.min(TITLE_WORDS_MAX.into()) as u8 | has_titles;
         }
         words
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::index::check::{CheckError, ensure};
+use crate::index::full_text::layout::{HAS_TITLES, TITLE_WORDS_MAX};
 use crate::index::full_text::postings::{NO_ROW, Place};
 use crate::index::full_text::{
     FullText, IMPACT_MAX, PositionsPlace, TITLE_END, Term, VALUE_GAP, read_stems,
@@ -63,16 +64,18 @@ impl FullText {
     fn verify_title_words(&self, title_end: Term<'_>) -> Result<(), CheckError> {
         let mut postings = title_end.postings()?;
         for row in 0..(self.terms.from() - self.title_words_from) as u32 {
-            let (mut begin, mut words) = (0, NO_WORDS);
+            let (mut begin, mut words, mut titles) = (0, NO_WORDS, 0);
             if postings.row() == row {
                 postings.each_occurrence(Field::Title, |end, _| {
-                    words = words.min(end.saturating_sub(begin).min(u8::MAX.into()));
+                    words = words.min(end.saturating_sub(begin).min(TITLE_WORDS_MAX.into()));
+                    titles += 1;
                     begin = end + VALUE_GAP;
                 })?;
                 postings.advance()?;
             }
             let words = if words == NO_WORDS { 0 } else { words };
-            let is_equal = u32::from(self.title_words(row)?) == words;
+            let has_titles = if titles > 1 { HAS_TITLES } else { 0 };
+            let is_equal = u32::from(self.title_byte(row)?) == words | u32::from(has_titles);
             ensure(is_equal, "the words of a title are miscounted")?;
         }
         ensure(postings.row() == NO_ROW, "a row with a title has no title words")

@@ -92,8 +92,11 @@ impl Bonuses {
         let window = best.len().min(WINDOW);
         let best = &mut best[..window];
         let mut rest = Vec::with_capacity(best.len());
+        // Where all positions are fetched, no titles are: their lengths lie in as many chunks.
+        let is_whole = search.fetch_positions(matcher);
         for ranked in &*best {
-            rest.push((self.bound(search, ranked)?, *ranked));
+            let bonus = if is_whole { self.max() } else { self.bonus_max(search, ranked.row)? };
+            rest.push((saturate(u64::from(ranked.score) + bonus), *ranked));
         }
         // First come the records with the greatest bounds.
         let first = (2 * wanted).min(rest.len());
@@ -124,17 +127,18 @@ impl Bonuses {
         Ok(())
     }
 
-    /// The greatest score that a record may have with its bonus: as if its shortest title had all words, as typed.
-    fn bound(&self, search: &Scoring<'_>, ranked: &RankedRow) -> Result<u32, ReadError> {
+    /// The greatest bonus that a record may have: as if its shortest title had all words, as typed.
+    fn bonus_max(&self, search: &Scoring<'_>, row: u32) -> Result<u64, ReadError> {
         let coverage = match self.words {
             0 => 0,
-            words => match u64::from(search.index.title_words(ranked.row)?) {
-                title_words if title_words < words => 0,
-                title_words => coverage(words, title_words),
+            words => match search.index.titles(row)? {
+                titles if u64::from(titles.words) >= words => coverage(words, titles.words.into()),
+                // Another title may have all words.
+                titles if titles.are_several => coverage(words, words),
+                _ => 0,
             },
         };
-        let bonus = self.sum(self.neighbours, coverage) + self.typed_max();
-        Ok(saturate(u64::from(ranked.score) + bonus))
+        Ok(self.sum(self.neighbours, coverage) + self.typed_max())
     }
 
     /// The bonus of a record. Rows ascend.

@@ -212,6 +212,16 @@ impl<'s> Group<'s> {
         self.terms.iter().map(|term| u64::from(term.postings.count())).sum()
     }
 
+    /// The bytes of the positions of all records.
+    pub fn positions_bytes(&self) -> usize {
+        self.terms.iter().map(|term| term.postings.positions_bytes()).sum()
+    }
+
+    /// Asks for the positions of all records at once.
+    pub fn fetch_positions(&self) {
+        self.terms.iter().for_each(|term| term.postings.fetch_positions());
+    }
+
     /// About how many nanoseconds it takes to read all records.
     pub fn nanoseconds(&self) -> u64 {
         self.count_max() * POSTING_NANOSECONDS

@@ -69,10 +69,6 @@ impl<'s, 'q> Resolver<'s, 'q> {
     /// Resolves the clauses. Decides which records a plain search lists besides those with all words, and corrects its words.
     pub fn matcher(&mut self) -> Result<Matcher<'s>, QueryError> {
         let search = self.search;
-        // Plain searches compare titles; on a mirror, what both need is fetched together.
-        if search.is_plain {
-            self.words.index.index.note_title_ends();
-        }
         let mut matcher = self.checked_node(&search.tree)?;
         if !search.is_plain || search.requires_all {
             return Ok(matcher);

@@ -15,6 +15,8 @@ use crate::storage::error::ReadError;
 
 /// A longer search is no title, and its words are not compared with the order of words in records.
 const SEQUENCE_WORDS_MAX: usize = 31;
+/// Positions of at most this many bytes are fetched as a whole: the titles of 128 records lie in about as many bytes of chunks.
+const FETCHED_POSITIONS_BYTES: usize = 384 << 10;
 
 /// Where the postings of a word that scores are read.
 pub(super) enum ScoreSource<'s> {
@@ -80,8 +82,29 @@ impl<'s> Scoring<'s> {
         Ok(())
     }
 
+    /// Asks for the positions of all words in order at once, where chunks are fetched and these are few. Tells whether it did.
+    pub fn fetch_positions(&mut self, matcher: &mut Matcher<'s>) -> bool {
+        let Scoring { sequence, index, .. } = self;
+        if !index.archive().is_collecting() {
+            return false;
+        }
+        let sources = sequence.iter_mut().map(|(_, source)| source);
+        let bytes = sources.filter_map(|source| Some(source.group(matcher)?.positions_bytes()));
+        let is_whole = bytes.sum::<usize>() <= FETCHED_POSITIONS_BYTES;
+        for (_, source) in sequence.iter_mut().filter(|_| is_whole) {
+            if let Some(group) = source.group(matcher) {
+                group.fetch_positions();
+            }
+        }
+        is_whole
+    }
+
     /// Reads where the titles of a record end. Rows ascend.
     pub fn title_ends(&mut self, row: u32) -> Result<Vec<u32>, ReadError> {
+        // Most records have one title, which ends after its words.
+        if let Some(words) = self.index.titles(row)?.words_of_only() {
+            return Ok(vec![words.into()]);
+        }
         let mut ends = Vec::new();
         if self.title_end.is_none() {
             self.title_end = self.index.term(TITLE_END)?.map(Term::postings).transpose()?;

@@ -8,7 +8,7 @@ use crate::storage::archive::Archive;
 use crate::storage::integrity::chunk_count;
 
 /// The chunks that are removed from the disk together: 512 KiB.
-pub(super) const REMOVED_CHUNKS: usize = 64;
+pub(super) const REMOVED_CHUNKS: usize = 128;
 
 /// Where a walk over the stretches of a snapshot is.
 #[derive(Clone, Copy, Default)]

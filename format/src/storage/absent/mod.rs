@@ -40,16 +40,16 @@ use crate::storage::error::ReadError;
 use crate::storage::integrity::{CHUNK_BYTES, HASHES, RUN_VALUES, Run, chunk_count, chunk_range};
 
 /// Chunks that are here between two absent ones, and are fetched with them: one request costs more.
-const GAP_CHUNKS_MAX: usize = 2;
+const GAP_CHUNKS_MAX: usize = 1;
 /// A round that needs no more chunks than this fetches whole blocks: over a distance, a block takes as long as a chunk, and
 /// neighbours are asked for too.
 const SMALL_ROUND_CHUNKS: usize = 1;
 /// The chunks of a block.
 const BLOCK_CHUNKS: usize = 3;
-/// Runs of values that are here or are not needed, between two that are fetched: 4 KiB. One request costs more.
+/// Runs of values that are here or are not needed, between two that are fetched: 2 KiB. One request costs more.
 const GAP_RUNS_MAX: usize = 2;
 /// The most chunks of one request.
-const REQUEST_CHUNKS_MAX: usize = 128;
+const REQUEST_CHUNKS_MAX: usize = 256;
 /// Stretches that one attempt notes, before the first that it cannot do without ends it.
 const NOTED_MAX: usize = 512;
 /// A file of at most this many chunks is fetched as a whole.
