@@ -74,6 +74,10 @@ pub fn fetch(
     if hashes.size_bytes != levels_bytes as u64 {
         return Err(damaged("the size of `hashes` does not match the listed files"));
     }
+    // Nothing is fetched of a snapshot that names a hash which is none.
+    if manifest.files.iter().any(|entry| Hash::from_hex(&entry.blake3).is_err()) {
+        return Err(damaged("lists an invalid hash"));
+    }
     let path = snapshot_path(&manifest.id, HASHES);
     let place = directory.join(HASHES);
     let levels = levels::fetch(host, &path, &place, hashes.size_bytes, &hashes.blake3)?;

@@ -23,7 +23,7 @@ use crate::files::open_regular;
 use crate::partial::make_file;
 
 /// Most chunks in one request (4 MiB).
-const SPAN_CHUNKS_MAX: usize = 512;
+const SPAN_CHUNKS_MAX: usize = 1_024;
 /// Chunks of a file that one thread looks for (128 MiB).
 const SEARCHED_CHUNKS: usize = 32 << 10;
 /// Chunks that are written together: what arrived before a connection broke stays.
