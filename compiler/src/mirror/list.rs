@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_list_round_trips_and_each_fault_is_named() {
         assert_eq!(ObjectList::parse(&list().to_json()).unwrap(), list());
-        assert_eq!(list().hashes_bytes(), Some(2 * 2 * 32));
+        assert_eq!(list().hashes_bytes(), Some(2 * 3 * 32));
         let check = |change: &dyn Fn(&mut ObjectList), expected: &str| {
             let mut changed = list();
             change(&mut changed);

@@ -544,9 +544,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                (true, values(301..306)),
-                (true, values(0..64)),
-                (true, values(256..301)),
+                (true, values(301..311)),
+                (true, values(0..32)),
+                (true, values(256..288)),
                 (false, chunks(3..4)),
                 (false, chunks(270..271)),
             ]
