@@ -1,10 +1,12 @@
 //! Forged snapshots with consistent hashes: opening refuses them or reports an error later.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::storage::header::FORMAT_VERSION;
+use pinakes_format::storage::integrity::{HASHES, levels_of};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 
 use crate::integrity::Copy;
@@ -19,14 +21,26 @@ fn rewrite_manifest(copy: &Copy<'_>, change: impl FnOnce(&mut Manifest)) {
     copy.write(MANIFEST, &manifest.text());
 }
 
-/// Replaces a file and enters its size and hash into the manifest.
+/// Replaces a file, and enters its size and hash into the manifest, and its hash tree into `hashes`.
 pub fn forge(copy: &Copy<'_>, name: &str, bytes: &[u8]) {
     copy.write(name, bytes);
     rewrite_manifest(copy, |manifest| {
-        let entry = manifest.files.iter_mut().find(|entry| entry.path == name).unwrap();
-        entry.blake3 = blake3::hash(bytes).to_hex().to_string();
-        entry.size_bytes = bytes.len() as u64;
+        enter(manifest, name, bytes);
+        let (begins, length) = manifest.levels_from().unwrap();
+        let mut hashes = vec![0; length];
+        for (name, begin) in begins {
+            let levels = levels_of(&fs::read(copy.path(name)).unwrap());
+            hashes[begin..begin + levels.len()].copy_from_slice(&levels);
+        }
+        enter(manifest, HASHES, &hashes);
+        copy.write(HASHES, &hashes);
     });
+}
+
+fn enter(manifest: &mut Manifest, name: &str, bytes: &[u8]) {
+    let entry = manifest.files.iter_mut().find(|entry| entry.path == name).unwrap();
+    entry.blake3 = blake3::hash(bytes).to_hex().to_string();
+    entry.size_bytes = bytes.len() as u64;
 }
 
 /// Returns the names of the files with an archive header.

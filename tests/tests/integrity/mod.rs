@@ -15,6 +15,7 @@ use std::{
 };
 
 use pinakes_format::snapshot::{OpenError, Snapshot};
+use pinakes_format::storage::integrity::HASHES;
 use pinakes_tests::{TINY_DUMP, build, files_below, publish, sample, write_files};
 
 const THREADS: usize = 2;
@@ -64,8 +65,10 @@ impl<'f> Copy<'f> {
         fs::write(self.path(name), bytes).unwrap();
     }
 
+    /// Undoes a change of a file and of the hash trees.
     fn restore(&self, name: &str) {
         self.write(name, &self.files[name]);
+        self.write(HASHES, &self.files[HASHES]);
     }
 
     fn flip(&self, name: &str, at: usize, mask: u8) {
