@@ -308,7 +308,7 @@ fn overwritten_bytes_are_verified_again() {
     let before = server.get(&target);
     assert_eq!((before.status, id_of(&before)), (200, name(&newer)));
     let records = OpenOptions::new().write(true).open(newer.join("outputs/records")).unwrap();
-    records.write_all_at(&[0x5a; 512], 4_096).unwrap();
+    records.write_all_at(&[0x5a; 512], 2_048).unwrap();
     drop(records);
     server.await_log(&["WARN", "written to or touched", "outputs/records"]);
     let refused = server.get(&target);
