@@ -155,7 +155,7 @@ impl FullText {
         (postings as u64, (self.title_words_from - self.positions_from) as u64)
     }
 
-    /// What is known of the titles of a record without reading their ends.
+    /// The titles of a record, as its title words tell them.
     ///
     /// # Errors
     ///
