@@ -74,10 +74,12 @@ pub fn fetch(
     if hashes.size_bytes != levels_bytes as u64 {
         return Err(damaged("the size of `hashes` does not match the listed files"));
     }
-    // Nothing is fetched of a snapshot that names a hash which is none.
-    if manifest.files.iter().any(|entry| Hash::from_hex(&entry.blake3).is_err()) {
-        return Err(damaged("lists an invalid hash"));
-    }
+    // If the manifest lists an invalid hash, nothing is fetched.
+    let others = manifest.files.iter().filter(is_other);
+    let roots = others.clone().map(|entry| Hash::from_hex(&entry.blake3));
+    let roots: Vec<Hash> = roots
+        .map(|root| root.map_err(|_| damaged("lists an invalid hash")))
+        .collect::<Result<_>>()?;
     let path = snapshot_path(&manifest.id, HASHES);
     let place = directory.join(HASHES);
     let levels = levels::fetch(host, &path, &place, hashes.size_bytes, &hashes.blake3)?;
@@ -87,8 +89,7 @@ pub fn fetch(
     let locals = local_snapshots(snapshots);
     let target: Arc<Path> = directory.as_path().into();
     let mut files = Vec::new();
-    for entry in manifest.files.iter().filter(is_other) {
-        let root = Hash::from_hex(&entry.blake3).map_err(|_| damaged("lists an invalid hash"))?;
+    for (entry, root) in others.zip(roots) {
         let from = levels_from.get(entry.path.as_str()).copied().unwrap_or_default();
         let verifier = Verifier::new(entry.path.clone(), entry.size_bytes, root, from);
         files.push(DownloadedFile {

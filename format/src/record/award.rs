@@ -19,7 +19,7 @@ object! {
         landing_page_url: Option<String>,
         /// The funder's own number.
         funder_award_id: Option<String>,
-        /// Who pays.
+        /// The funder of the award.
         funder: Option<Ref<FUNDER>>,
         /// Amount, in the currency of the award.
         amount: Option<f64>,

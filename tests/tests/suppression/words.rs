@@ -214,8 +214,11 @@ fn searches(word: &str) -> Vec<String> {
     texts
 }
 
-/// Asks everything that takes words for a word. The number of the word decides in which spelling each endpoint is asked, so that
-/// several words ask for all of them.
+/// The paths besides `/outputs` that [`ask_words`] sends searches to in turn.
+const SEARCHED: usize = 6;
+
+/// Asks every endpoint that takes words for a word, each with some spellings. They differ from number to number, so that several
+/// words together have all spellings at every endpoint.
 fn ask_words(both: &mut Both<'_>, number: usize, word: &str) {
     for (at, text) in searches(word).iter().enumerate() {
         let text = encoded(text);
@@ -228,7 +231,7 @@ fn ask_words(both: &mut Both<'_>, number: usize, word: &str) {
             "&format=ndjson&select=id,title,authors.name",
         ];
         both.get(&format!("/outputs?search={text}{}", ends[(number + at) % ends.len()]));
-        match (number + at) % 6 {
+        match (number + at) % SEARCHED {
             0 => both.get(&format!("/outputs?search.exact={text}")),
             1 => both.get(&format!("/statistics/outputs?search={text}")),
             2 => both.get(&format!("/openalex/works?search={text}&select=id,relevance_score")),
@@ -447,7 +450,7 @@ fn no_word_of_a_suppressed_record_is_found_by_any_endpoint() {
             ask_words(&mut both, number, &word.to_lowercase());
             both.connect();
         }
-        for number in 0..6 {
+        for number in 0..SEARCHED {
             ask_words(&mut both, number, &SHARED.to_lowercase());
         }
         both.check();
