@@ -21,7 +21,7 @@
 //! with `spawn_blocking`. These threads are one for each core, and must never wait: a client that asks for
 //! records on disk would delay every other. Blocking threads yield the processor to them.
 //!
-//! - [`threads`] has the permits and the blocking threads, [`pieces`] sends bodies in pieces.
+//! - [`threads`] has the permits and the blocking threads, `own_thread` does work there, and `pieces` sends bodies in pieces.
 //! - [`host`] is what the server gives to answers.
 //! - [`access_log`] writes a line for each request, [`traffic`] counts requests, and [`popular`] the addresses that warm a
 //!   new snapshot of a mirror.
@@ -32,15 +32,14 @@ pub(crate) mod access_log;
 pub(crate) mod host;
 pub(crate) mod line_budget;
 pub(crate) mod line_form;
+mod own_thread;
 mod pieces;
 mod popular;
 pub(crate) mod threads;
 pub(crate) mod traffic;
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -48,37 +47,30 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use pinakes_answer::{
-    Answerer, Asked, BODY_BYTES_MAX, Call, Caller, Charge, Cost, Failure, Matched, NamedSnapshot,
-    Planned, Reply, SURROGATE_KEY, ServedSnapshot, Settings, Thread, Work, charge, entered, find,
-    not_open,
+    Answerer, Asked, Call, Caller, Charge, Cost, Failure, Matched, NamedSnapshot, Planned, Reply,
+    SURROGATE_KEY, ServedSnapshot, Settings, Thread, Work, charge, entered, find, not_open,
 };
-use pinakes_format::storage::absent::{FetchedStretches, Missing, Wanted};
-use pinakes_format::storage::{ReadError, thread_time_working};
-use tokio::time;
+use pinakes_format::storage::ReadError;
+use pinakes_format::storage::absent::Wanted;
 
 use crate::admission::gate::{Admission, Gate, Peer, StreamCharge};
 use crate::admission::reply_memory::ReplyMemory;
 use crate::event_counts::{OVERLOADS, Overload};
-use crate::http::body::{self, RequestBody};
+use crate::http::body;
 use crate::http::client_address::ClientResolver;
 use crate::http::head;
 use crate::net::handler::{Handler, ReservedResponse};
 use crate::serve::access_log::{AccessLine, RequestId, RequestIds};
 use crate::serve::host::ServerHost;
 use crate::serve::line_budget::LineBudget;
-use crate::serve::pieces::{CountedWork, NextPiece, Production, Shortage};
 use crate::serve::popular::Popular;
-use crate::serve::threads::{Permits, spawn_work};
+use crate::serve::threads::Permits;
 use crate::serve::traffic::Traffic;
 use crate::snapshots::disk_activity::DiskActivity;
 use crate::snapshots::manager::SnapshotManager;
-use crate::upstream::cache::Turn;
-use crate::upstream::transfers::Unsent;
 
 /// Header that links a 500 or 503 to the log lines of the request.
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Attempts of a request whose chunks are fetched.
-const ROUNDS_MAX: u32 = 200;
 /// Bytes of a reply up to which the reply needs no reservation of memory.
 const SMALL_BYTES: usize = 16 << 10;
 
@@ -291,123 +283,6 @@ impl Service {
         }
     }
 
-    /// Reads the body if the request has one, waits for a permit, and does the work on a blocking thread.
-    ///
-    /// Answers from the `named` snapshot, or else from the one served when the permit comes.
-    async fn run_elsewhere(
-        self: Arc<Self>,
-        request: Arc<Request>,
-        work: Arc<Work>,
-        named: Option<Arc<ServedSnapshot>>,
-    ) -> Charged {
-        let client = request.admission.client;
-        // Dropped with this future: after the reply, or when the client leaves.
-        let _leaving = body::from_head(&request.head).map(RequestBody::client_gone_guard);
-        // Held until the reply is made.
-        let mut _reserved = None;
-        if let Some(posted) = body::from_head(&request.head) {
-            let bytes_max = request.matched.map_or(0, |at| at.route.endpoint.body_bytes_max);
-            if bytes_max > BODY_BYTES_MAX {
-                let bytes = body::announced_bytes(&request.head).unwrap_or(bytes_max as u64);
-                let bytes = bytes.min(bytes_max as u64) as usize;
-                _reserved = self.memory.reserve(client, bytes).await;
-                if _reserved.is_none() {
-                    return (self.overloaded_by(Overload::UnsentReplies, &request), None);
-                }
-            }
-            if let Err(reply) = posted.read(&request.head, bytes_max).await {
-                return (self.small(reply, &request), None);
-            }
-        }
-        // Nothing of what the request has fetched is removed before it is read.
-        let upstream = self.host.snapshots.upstream();
-        let mut reading = upstream.and_then(|upstream| upstream.attempt());
-        let mut waiting = Waiting::default();
-        let mut counted_work = CountedWork::new(request.admission);
-        let (reply, charge, first, served) = loop {
-            let permit = match self.permits.acquire(work.cost, client).await {
-                Ok(permit) => permit,
-                Err(overload) => return (self.overloaded_by(overload, &request), None),
-            };
-            let (service, asked) = (Arc::clone(&self), Arc::clone(&request));
-            let (work, named) = (Arc::clone(&work), named.clone());
-            let has_turn = waiting.turn.is_some();
-            // The work owns its permit: a client that leaves does not free the permit.
-            let done = spawn_work(move || {
-                let begun = thread_time_working();
-                let served = named.unwrap_or_else(|| service.host.snapshots.served());
-                let reply = match service.run(&asked, &work, &served, Thread::Own) {
-                    Ran::Reply(reply) => reply,
-                    Ran::Absent(wanted) => return Err(wanted),
-                    // Only a shared thread gives up.
-                    Ran::Elsewhere => Reply::internal(),
-                };
-                // The first piece may fetch. The work waits for no turn, because it holds a permit: it is done again.
-                let upstream = service.host.snapshots.upstream();
-                let upstream = upstream.filter(|_| !has_turn && reply.has_pieces());
-                let turn = upstream.map(|upstream| upstream.try_turn().ok_or(()));
-                let Ok(turn) = turn.transpose() else { return Err(Arc::default()) };
-                let (mut reply, charge) = service.charge_stream(reply, &asked);
-                let has_body = asked.head.method != Method::HEAD;
-                let source = if has_body { reply.take_pieces() } else { None };
-                let first = source.map(|source| NextPiece::new(source, &served, &service.host));
-                drop(turn);
-                let cpu = thread_time_working().saturating_sub(begun);
-                drop(permit);
-                Ok(((reply, charge, first, served), cpu))
-            });
-            match done.await {
-                Ok(Ok((done, cpu))) => {
-                    counted_work.add(cpu);
-                    // The reply is made; the minute says what it cost.
-                    self.count_work(&mut counted_work).await;
-                    break done;
-                }
-                Ok(Err(wanted)) => {
-                    if waiting.turn.is_none()
-                        && let Some(upstream) = upstream
-                    {
-                        drop(reading.take());
-                        waiting.turn = upstream.turn().await;
-                        reading = upstream.attempt();
-                    }
-                    let has_turn = waiting.turn.is_some();
-                    let permit = self.permits.acquire_fetch(client).await.filter(|_| has_turn);
-                    let fetched = match permit {
-                        Some(_permit) => self.fetch(&wanted, &mut waiting).await,
-                        None => Err(None),
-                    };
-                    if let Err(pause) = fetched {
-                        let overload = Overload::Upstream;
-                        self.note_overload(overload, "answering 503", request.id);
-                        let reply = pause.map_or_else(Reply::unavailable, Reply::unavailable_for);
-                        return (self.small(reply, &request), None);
-                    }
-                }
-                Err(_) => return (self.small(Reply::internal(), &request), None),
-            }
-        };
-        let Some(first) = first else {
-            return (self.reserve(reply, &request, &served).await, charge);
-        };
-        let is_stream = reply.stream().is_some();
-        let response = self.to_response(reply, &request, &served);
-        let production = Production { is_stream, served, id: request.id, work: counted_work };
-        let response = match self.begin_pieces(first, production).await {
-            Ok(pieces) => {
-                ReservedResponse { pieces: Some(pieces), ..ReservedResponse::unreserved(response) }
-            }
-            Err(shortage) => {
-                charge.into_iter().for_each(|of| self.gate.take_back(&request.admission, of));
-                match shortage {
-                    Shortage::Overload(overload) => self.overloaded_by(overload, &request),
-                    Shortage::Damaged => self.small(Reply::unavailable(), &request),
-                }
-            }
-        };
-        (response, charge)
-    }
-
     /// Counts what warms the next snapshot: addresses that name no snapshot.
     fn count_popular(&self, head: &Parts) {
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
@@ -435,45 +310,6 @@ impl Service {
                 Arc::clone(&self).run_elsewhere(request, work.into(), named).await;
             }
         }
-    }
-
-    /// Fetches what an attempt lacked, or a part of it. If the mirrors send nothing of it while the request has time,
-    /// returns the time until another request may succeed.
-    async fn fetch(&self, wanted: &Wanted, waiting: &mut Waiting) -> Result<(), Option<Duration>> {
-        let upstream = self.host.snapshots.upstream().ok_or(None)?;
-        if waiting.rounds == ROUNDS_MAX {
-            return Err(None);
-        }
-        let deadline = *waiting
-            .deadline
-            .get_or_insert_with(|| time::Instant::now() + upstream.transfers.timeout);
-        let missing = wanted.take(&mut waiting.fetched);
-        waiting.rounds += 1;
-        tracing::debug!(round = waiting.rounds, transfers = missing.len(), "fetching");
-        // A request that compares two snapshots may lack chunks of both.
-        let mut missing_of: BTreeMap<PathBuf, Vec<Missing>> = BTreeMap::new();
-        for part in missing {
-            missing_of.entry(part.snapshot().to_owned()).or_default().push(part);
-        }
-        let batches: Vec<_> = missing_of
-            .into_iter()
-            .map(|(place, missing)| {
-                let source = upstream.snapshot_source(&place);
-                upstream.transfers.begin(&source, missing, deadline.into_std())
-            })
-            .collect();
-        for batch in batches {
-            match time::timeout_at(deadline, batch).await {
-                Ok(Ok(Ok(()))) => {}
-                // Pieces that were fetched in advance may be lacking, and the request does not need these yet.
-                Ok(Ok(Err(Unsent { has_progress: true, .. }))) => {}
-                ended => {
-                    let unsent = ended.ok().and_then(Result::ok).and_then(Result::err);
-                    return Err(Some(upstream.transfers.let_down(unsent)));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Does work on one snapshot. The reply is readable and coded.
@@ -627,15 +463,6 @@ enum Ran {
     Elsewhere,
     /// Chunks that are not on this disk.
     Absent(Arc<Wanted>),
-}
-
-/// A request whose chunks are fetched.
-#[derive(Default)]
-struct Waiting {
-    turn: Option<Turn>,
-    rounds: u32,
-    fetched: FetchedStretches,
-    deadline: Option<time::Instant>,
 }
 
 /// Runs the work of a request; turns a panic into a 500 reply.

@@ -1,12 +1,14 @@
 //! Finds the rows whose names share the rarest words with an affiliation.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 
 use crate::autocomplete::rows_of_name;
 use crate::entity::Entity;
-use crate::index::dictionary::EntryRows;
+use crate::index::dictionary::{Dictionary, EntryRows};
 use crate::matching::institutions::BITS_PLACED;
-use crate::matching::institutions::affiliation::Affiliation;
+use crate::matching::institutions::affiliation::{Affiliation, Token};
 use crate::matching::institutions::vocabulary::{DEPARTMENTS, names_of_city};
 use crate::matching::outputs::best_first;
 use crate::query::{Deadline, QueryError};
@@ -31,6 +33,9 @@ const WINDOW_NAMES: usize = 100;
 const BITS_LACKING: f32 = 2.0;
 /// Records of a window that are read.
 const WINDOW_READ: usize = 8;
+
+/// A row, and the bits of the words that it shares with a window.
+type RowBits = (u32, f32);
 
 /// The rows of a word of the text.
 #[derive(Default)]
@@ -74,133 +79,106 @@ impl WordRows<'_> {
     }
 }
 
+/// The words of an affiliation, each looked up once.
+struct Words<'s> {
+    rows: Vec<WordRows<'s>>,
+    /// By token: the place of its word in `rows`.
+    places: Vec<usize>,
+    /// By token: how rare its word is.
+    bits: Vec<f32>,
+}
+
+impl<'s> Words<'s> {
+    fn look_up(snapshot: &'s Snapshot, affiliation: &Affiliation) -> Result<Words<'s>, QueryError> {
+        let dictionary = snapshot.words(Entity::Institution)?;
+        let all = f64::from(snapshot.count(Entity::Institution).max(1));
+        let tokens = &affiliation.tokens;
+        let (rows, places) = (Vec::with_capacity(tokens.len()), Vec::with_capacity(tokens.len()));
+        let mut words = Words { rows, places, bits: vec![0.0; tokens.len()] };
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for (at, token) in tokens.iter().enumerate() {
+            if let Some(first) = known.get(token.word.text.as_str()) {
+                words.bits[at] = words.bits[*first];
+                words.places.push(words.places[*first]);
+                continue;
+            }
+            let rows = snapshot.or_noted(rows_of_token(dictionary, token))?;
+            if rows.count() > 0 {
+                words.bits[at] = (all / rows.count() as f64).log2().max(0.1) as f32;
+            }
+            known.insert(&token.word.text, at);
+            words.places.push(words.rows.len());
+            words.rows.push(rows);
+        }
+        Ok(words)
+    }
+
+    fn of(&self, token: usize) -> &WordRows<'s> {
+        &self.rows[self.places[token]]
+    }
+
+    /// The tokens of a window that stand in names, each word once, the rarest first.
+    fn rarest_first(&self, window: Range<usize>) -> Vec<usize> {
+        let mut tokens: Vec<usize> = Vec::with_capacity(window.len());
+        for at in window {
+            if tokens.iter().all(|known| self.places[*known] != self.places[at])
+                && self.bits[at] > 0.0
+            {
+                tokens.push(at);
+            }
+        }
+        tokens.sort_by(|a, b| self.bits[*b].total_cmp(&self.bits[*a]));
+        tokens
+    }
+}
+
+/// The rows of a word. Looks a replaced word up as it stands, too, and a city by all its names. Of a word in many rows, these
+/// alone are looked up.
+fn rows_of_token<'s>(dictionary: &'s Dictionary, token: &Token) -> Result<WordRows<'s>, ReadError> {
+    let (text, folded) = (token.word.text.as_str(), token.folded.as_str());
+    let names = names_of_city(text);
+    let others = names.iter().copied().filter(|name| *name != text);
+    let folded = Some(folded).filter(|folded| !names.contains(folded) && *folded != text);
+    let mut few = Vec::new();
+    for text in [text].into_iter().chain(folded).chain(others) {
+        let cursor = dictionary.seek(text.as_bytes())?;
+        match cursor.current().filter(|(found, _)| *found == text.as_bytes()) {
+            Some((_, EntryRows::Postings(list))) if list.count() > FEW_ROWS => {
+                return Ok(WordRows::Many(EntryRows::Postings(list)));
+            }
+            Some((_, rows)) => rows.each(|row| few.push(row))?,
+            None => {}
+        }
+    }
+    few.sort_unstable();
+    few.dedup();
+    Ok(if few.is_empty() { WordRows::None } else { WordRows::Few(few) })
+}
+
 /// The rows whose names share most with a segment, or with two neighbours, and the bits of each word of the text.
 pub(super) fn rows(
     snapshot: &Snapshot,
     affiliation: &Affiliation,
     deadline: Deadline<'_>,
 ) -> Result<(Vec<u32>, Vec<f32>), QueryError> {
-    let dictionary = snapshot.words(Entity::Institution)?;
-    let all = f64::from(snapshot.count(Entity::Institution).max(1));
+    let words = Words::look_up(snapshot, affiliation)?;
     let tokens = &affiliation.tokens;
-    let mut bits = vec![0.0; tokens.len()];
-    let mut words: Vec<WordRows<'_>> = Vec::with_capacity(tokens.len());
-    // By token: the place of its word in `words`.
-    let mut places = Vec::with_capacity(tokens.len());
-    let mut known: HashMap<&str, usize> = HashMap::new();
-    for (at, token) in tokens.iter().enumerate() {
-        if let Some(first) = known.get(token.word.text.as_str()) {
-            bits[at] = bits[*first];
-            places.push(places[*first]);
-            continue;
-        }
-        // Looks a replaced word up as it stands, too, and a city by all its names. Of a word in many rows, these alone are looked up.
-        let mut look_up = || -> Result<WordRows<'_>, ReadError> {
-            let mut told = |count: usize| {
-                bits[at] = (all / count.max(1) as f64).log2().max(0.1) as f32;
-            };
-            let mut few = Vec::new();
-            let (text, folded) = (token.word.text.as_str(), token.folded.as_str());
-            let names = names_of_city(text);
-            let others = names.iter().copied().filter(|name| *name != text);
-            let is_other = |folded: &&str| !names.contains(folded) && *folded != text;
-            let folded = Some(folded).filter(is_other);
-            for text in [text].into_iter().chain(folded).chain(others) {
-                let cursor = dictionary.seek(text.as_bytes())?;
-                match cursor.current().filter(|(found, _)| *found == text.as_bytes()) {
-                    Some((_, EntryRows::Postings(list))) if list.count() > FEW_ROWS => {
-                        told(list.count() as usize);
-                        return Ok(WordRows::Many(EntryRows::Postings(list)));
-                    }
-                    Some((_, rows)) => rows.each(|row| few.push(row))?,
-                    None => {}
-                }
-            }
-            if few.is_empty() {
-                return Ok(WordRows::None);
-            }
-            few.sort_unstable();
-            few.dedup();
-            told(few.len());
-            Ok(WordRows::Few(few))
-        };
-        let rows = snapshot.or_noted(look_up())?;
-        known.insert(&token.word.text, at);
-        places.push(words.len());
-        words.push(rows);
-    }
     let segments = tokens.last().map_or(0, |last| last.segment + 1);
     let mut found: Vec<u32> = Vec::new();
-    let mut read: Vec<(u32, f32)> = Vec::new();
     // Segments of common words alone: more rows than are compared have them.
     let mut crowded: Vec<usize> = Vec::new();
     // By row: the words of the own name that the text lacks. Windows share rows.
     let mut lacking: HashMap<u32, usize> = HashMap::new();
     for (from, to) in windows(affiliation, segments) {
-        let mut window: Vec<usize> = Vec::with_capacity(to - from);
-        for at in from..to {
-            if window.iter().all(|known| places[*known] != places[at]) && bits[at] > 0.0 {
-                window.push(at);
-            }
-        }
-        window.sort_by(|a, b| bits[*b].total_cmp(&bits[*a]));
-        // The rows of the rarest words are read, and looked up in the lists of the others.
-        read.clear();
-        let mut others = window.as_slice();
-        while let Some((at, rest)) = others.split_first() {
-            let count = words[places[*at]].count();
-            if !read.is_empty() && read.len() + count > WINDOW_ROWS || count > MANY_ROWS {
-                break;
-            }
-            let each = words[places[*at]].each(|row| read.push((row, bits[*at])));
-            snapshot.or_noted(each)?;
-            others = rest;
-        }
+        let window = words.rarest_first(from..to);
+        let (read, others) = read_rarest(snapshot, &words, &window)?;
         let is_empty = read.is_empty() && !window.is_empty();
         if is_empty || read.len() > WINDOW_LOOKED_UP {
             crowded.push(tokens[from].segment);
         }
-        keep_common(&mut read, others.first().map(|at| &words[places[*at]]), snapshot)?;
-        read.sort_unstable_by_key(|(row, _)| *row);
-        let mut best: Vec<(u32, f32)> = Vec::with_capacity(read.len());
-        for (row, bits) in &read {
-            match best.last_mut() {
-                Some((last, sum)) if last == row => *sum += bits,
-                _ => best.push((*row, *bits)),
-            }
-        }
-        best_first(&mut best, WINDOW_LOOKED_UP);
-        for at in others {
-            for (row, sum) in &mut best {
-                let has = snapshot.or_noted(words[places[*at]].has(*row))?;
-                *sum += if has { bits[*at] } else { 0.0 };
-            }
-        }
-        best.retain(|(row, sum)| {
-            *sum >= BITS_PLACED && !snapshot.suppressed().has(Entity::Institution, *row)
-        });
+        let mut best = best_of_window(snapshot, &words, read, others)?;
         if best.len() > WINDOW_READ {
-            best_first(&mut best, WINDOW_NAMES);
-            let mut kept: Vec<(u32, f32)> = Vec::with_capacity(WINDOW_READ + 1);
-            for (row, sum) in best.drain(..) {
-                // Later rows have no more bits before the penalty.
-                if kept.get(WINDOW_READ - 1).is_some_and(|(_, least)| *least > sum) {
-                    break;
-                }
-                let words = match lacking.get(&row) {
-                    Some(words) => *words,
-                    None => {
-                        let name = snapshot.row_name(Entity::Institution, row);
-                        let name = snapshot.or_noted(name)?.unwrap_or_default();
-                        let words = affiliation.lacks(&fold(name)).0;
-                        lacking.insert(row, words);
-                        words
-                    }
-                };
-                kept.push((row, sum - BITS_LACKING * words as f32));
-                best_first(&mut kept, WINDOW_READ);
-            }
-            best = kept;
+            best = by_own_names(snapshot, affiliation, best, &mut lacking)?;
         }
         best_first(&mut best, WINDOW_READ);
         found.extend(best.into_iter().map(|(row, _)| row));
@@ -208,12 +186,91 @@ pub(super) fn rows(
     add_named(snapshot, affiliation, &crowded, deadline, &mut found)?;
     found.sort_unstable();
     found.dedup();
-    Ok((found, bits))
+    Ok((found, words.bits))
+}
+
+/// Reads the rows of a window's rarest words, each with the bits of the word. Returns also the words that were not read.
+fn read_rarest<'w>(
+    snapshot: &Snapshot,
+    words: &Words<'_>,
+    window: &'w [usize],
+) -> Result<(Vec<RowBits>, &'w [usize]), QueryError> {
+    let mut read: Vec<RowBits> = Vec::new();
+    let mut others = window;
+    while let Some((at, rest)) = others.split_first() {
+        let count = words.of(*at).count();
+        if !read.is_empty() && read.len() + count > WINDOW_ROWS || count > MANY_ROWS {
+            break;
+        }
+        let each = words.of(*at).each(|row| read.push((row, words.bits[*at])));
+        snapshot.or_noted(each)?;
+        others = rest;
+    }
+    Ok((read, others))
+}
+
+/// The rows that were read and have the most bits, those of the other words included.
+fn best_of_window(
+    snapshot: &Snapshot,
+    words: &Words<'_>,
+    mut read: Vec<RowBits>,
+    others: &[usize],
+) -> Result<Vec<RowBits>, QueryError> {
+    keep_common(&mut read, others.first().map(|at| words.of(*at)), snapshot)?;
+    read.sort_unstable_by_key(|(row, _)| *row);
+    let mut best: Vec<RowBits> = Vec::with_capacity(read.len());
+    for (row, bits) in &read {
+        match best.last_mut() {
+            Some((last, sum)) if last == row => *sum += bits,
+            _ => best.push((*row, *bits)),
+        }
+    }
+    best_first(&mut best, WINDOW_LOOKED_UP);
+    for at in others {
+        for (row, sum) in &mut best {
+            let has = snapshot.or_noted(words.of(*at).has(*row))?;
+            *sum += if has { words.bits[*at] } else { 0.0 };
+        }
+    }
+    best.retain(|(row, sum)| {
+        *sum >= BITS_PLACED && !snapshot.suppressed().has(Entity::Institution, *row)
+    });
+    Ok(best)
+}
+
+/// The best rows of a window after a penalty for the words of their own names that the text lacks.
+fn by_own_names(
+    snapshot: &Snapshot,
+    affiliation: &Affiliation,
+    mut best: Vec<RowBits>,
+    lacking: &mut HashMap<u32, usize>,
+) -> Result<Vec<RowBits>, QueryError> {
+    best_first(&mut best, WINDOW_NAMES);
+    let mut kept: Vec<RowBits> = Vec::with_capacity(WINDOW_READ + 1);
+    for (row, sum) in best {
+        // Later rows have no more bits before the penalty.
+        if kept.get(WINDOW_READ - 1).is_some_and(|(_, least)| *least > sum) {
+            break;
+        }
+        let words = match lacking.get(&row) {
+            Some(words) => *words,
+            None => {
+                let name = snapshot.row_name(Entity::Institution, row);
+                let name = snapshot.or_noted(name)?.unwrap_or_default();
+                let words = affiliation.lacks(&fold(name)).0;
+                lacking.insert(row, words);
+                words
+            }
+        };
+        kept.push((row, sum - BITS_LACKING * words as f32));
+        best_first(&mut kept, WINDOW_READ);
+    }
+    Ok(kept)
 }
 
 /// Keeps the rows that another word has too, if many rows of common words were read: `national research centre` has no rare one.
 fn keep_common(
-    read: &mut Vec<(u32, f32)>,
+    read: &mut Vec<RowBits>,
     other: Option<&WordRows<'_>>,
     snapshot: &Snapshot,
 ) -> Result<(), QueryError> {
@@ -240,12 +297,21 @@ pub(super) fn named_as_departments(
     for (segment, _) in &affiliation.segments {
         let first = segment.split(' ').next().unwrap_or_default();
         if DEPARTMENTS.contains(&first) {
-            let named = rows_of_name(snapshot, Entity::Institution, segment, WINDOW_READ, deadline);
-            found.extend(snapshot.or_noted(named)?);
+            found.extend(rows_named(snapshot, segment, deadline)?);
         }
     }
     found.retain(|row| !snapshot.suppressed().has(Entity::Institution, *row));
     Ok(found)
+}
+
+/// The rows whose own name is a segment.
+fn rows_named(
+    snapshot: &Snapshot,
+    segment: &str,
+    deadline: Deadline<'_>,
+) -> Result<Vec<u32>, QueryError> {
+    let named = rows_of_name(snapshot, Entity::Institution, segment, WINDOW_READ, deadline);
+    snapshot.or_noted(named)
 }
 
 /// Adds the rows of which an alternative name is a whole segment, or the own name a segment of common words.
@@ -259,8 +325,7 @@ fn add_named(
     let Some(alternatives) = snapshot.alternatives(Entity::Institution)? else { return Ok(()) };
     for (segment, number) in affiliation.segments.iter().filter(|(text, _)| text.contains(' ')) {
         if crowded.contains(number) {
-            let named = rows_of_name(snapshot, Entity::Institution, segment, WINDOW_READ, deadline);
-            found.extend(snapshot.or_noted(named)?);
+            found.extend(rows_named(snapshot, segment, deadline)?);
         }
         let mut add = || -> Result<(), ReadError> {
             let cursor = alternatives.seek(segment.as_bytes())?;

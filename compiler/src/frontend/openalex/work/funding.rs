@@ -4,7 +4,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::{Funding, OutputAward};
 
 use crate::frontend::openalex::shared::RawReference;
-use crate::frontend::openalex::work::line::{RawAward, RawWork};
+use crate::frontend::openalex::work::line::{RawWork, RawWorkAward};
 use crate::object::SegmentBuilder;
 use crate::read::{Diagnostics, identifier, parse_reference};
 
@@ -77,10 +77,10 @@ impl RawWork<'_> {
         let id = funder.number(Entity::Funder, diagnostics);
         let name = funder.display_name.as_str();
         let mut awards = self.awards.0.as_ref().map(|_| {
-            let of_funder = |award: &&RawAward<'_>| {
+            let of_funder = |award: &&RawWorkAward<'_>| {
                 id.is_some() && parse_reference(Entity::Funder, &award.funder_id, diagnostics) == id
             };
-            self.awards.objects().filter(of_funder).map(RawAward::build).collect()
+            self.awards.objects().filter(of_funder).map(RawWorkAward::build).collect()
         });
         if awards.as_ref().is_none_or(Vec::is_empty) {
             let granted = grants.iter().find(|grants| grants.is_of(id, name));
@@ -91,7 +91,7 @@ impl RawWork<'_> {
     }
 }
 
-impl RawAward<'_> {
+impl RawWorkAward<'_> {
     fn build(&self) -> OutputAward {
         let id = self.id.as_str().map(|id| {
             let name = identifier::last_part(id);

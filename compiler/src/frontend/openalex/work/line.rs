@@ -50,7 +50,7 @@ members! {
         pub(super) topics: MaybeList<MaybeObject<RawTopic<'a>>>,
         pub(super) sustainable_development_goals: MaybeList<MaybeObject<RawGoal<'a>>>,
         pub(super) funders: MaybeList<MaybeObject<RawReference<'a>>>,
-        pub(super) awards: MaybeList<MaybeObject<RawAward<'a>>>,
+        pub(super) awards: MaybeList<MaybeObject<RawWorkAward<'a>>>,
         pub(super) grants: MaybeList<MaybeObject<RawGrant<'a>>>,
         pub(super) counts_by_year: MaybeList<MaybeObject<RawYearCitations>>,
         pub(super) keywords: MaybeList<MaybeObject<RawKeyword<'a>>>,
@@ -169,7 +169,7 @@ members! {
         pub(super) domain: MaybeObject<RawReference<'a>>,
     }
 
-    pub(super) struct RawAward<'a> {
+    pub(super) struct RawWorkAward<'a> {
         pub(super) id: MaybeText<'a>,
         pub(super) display_name: MaybeText<'a>,
         pub(super) funder_award_id: MaybeId<'a>,

@@ -3,7 +3,7 @@
 //! ```text
 //! GET /openalex/works?filter=publication_year:2020,institutions.country_code:fr&cursor=*
 //! names    year:2020, authors.countries.code:FR                          names.rs: a table by list
-//! query    the query of the interface, with OpenAlex's pages and groups  query.rs
+//! query    the query of the interface, with OpenAlex's pages and groups  query.rs, filter_text.rs
 //! page     rows found as for /outputs                                    page.rs
 //! record   the stored record, in OpenAlex's members                      record.rs, members.rs, composed.rs, stored.rs
 //! ```
@@ -16,6 +16,7 @@ pub(crate) mod address;
 mod complete;
 mod composed;
 mod errors;
+mod filter_text;
 mod members;
 mod names;
 mod page;

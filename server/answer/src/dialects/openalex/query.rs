@@ -5,22 +5,23 @@
 //!        authors.affiliations.id, looked up later        year:>2020
 //! ```
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use pinakes_format::autocomplete::Identifier;
 use pinakes_format::entity::Entity;
 use pinakes_format::query::{
     Grouping, Operand, ParamError, Query, RELEVANCE, RELEVANCE_SCORE, ResultKind,
-    SAMPLE_RECORDS_MAX, Sample, nearest, split_filter,
+    SAMPLE_RECORDS_MAX, Sample, nearest,
 };
-use pinakes_format::schema::{Bound, Key, Kind, parse_record_id};
+use pinakes_format::schema::{Bound, Key, Kind};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::ReadError;
 
+use crate::dialects::openalex::filter_text::{
+    conjuncts, expressions, has_other_identifier, open_version, translated,
+};
 use crate::dialects::openalex::members::{Member, members};
-use crate::dialects::openalex::names::{CONTINENTS, KeyName, List, Reads};
-use crate::dialects::openalex::values::ADDRESS;
+use crate::dialects::openalex::names::{KeyName, List, Reads};
 use crate::list::parameters::{PAGE_MAX, SEARCH_EXACT};
 use crate::reply::{DETAILS_MAX, Detail};
 use crate::request::named_snapshot::is_snapshot_id;
@@ -40,22 +41,6 @@ const FIELD_SEARCHES: [(&str, &str); 3] = [
 const INCLUDE_UNKNOWN: &str = ":include_unknown";
 /// The cursor of the first page.
 const FIRST_CURSOR: &str = "*";
-
-/// The collections of OpenAlex that codes belong to.
-const COLLECTIONS: [&str; 12] = [
-    "types",
-    "work-types",
-    "source-types",
-    "institution-types",
-    "countries",
-    "continents",
-    "languages",
-    "licenses",
-    "oa-statuses",
-    "keywords",
-    "sdg",
-    "sdgs",
-];
 
 /// The parameters, each with its names.
 const PARAMETERS: [&[&str]; 16] = [
@@ -591,123 +576,5 @@ fn why_ungrouped(key: &Key, reads: Reads) -> &'static str {
         Kind::Identifier(_) => "it is the beginning of an identifier",
         Kind::Number => "a record may have several fractional numbers",
         _ => "it is the name of another record",
-    }
-}
-
-/// Whether a part of a filter begins with a key.
-fn has_key(part: &str) -> bool {
-    let is_of_keys = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b' ');
-    part.split_once(':')
-        .is_some_and(|(key, _)| !key.trim_matches(' ').contains(' ') && key.bytes().all(is_of_keys))
-}
-
-/// The expressions of a filter. A part without a key continues the value before it, because clients search whole titles
-/// with their commas.
-fn expressions(text: &str) -> Vec<String> {
-    let mut expressions: Vec<String> = Vec::new();
-    for part in split_filter(text).filter(|part| !part.is_empty()) {
-        match expressions.last_mut() {
-            Some(last) if !has_key(part) => {
-                last.push_str(", ");
-                last.push_str(part);
-            }
-            _ => expressions.push(part.to_owned()),
-        }
-    }
-    expressions
-}
-
-/// The parts of a value that must all hold, `fr+gb` of the codes or ids of a list. A plus sign in a URL is a space.
-fn conjuncts(kind: Option<Kind>, value: &str) -> Vec<&str> {
-    match kind {
-        Some(Kind::Id(_) | Kind::AnyId | Kind::Code)
-            if !value.is_empty() && !value.contains(['"', '|']) =>
-        {
-            value.split(['+', ' ']).filter(|part| !part.is_empty()).collect()
-        }
-        _ => vec![value],
-    }
-}
-
-/// A value in the spelling of the interface's filters.
-fn translated(kind: Option<Kind>, reads: Reads, value: &str) -> String {
-    let is_search = kind == Some(Kind::Search);
-    let is_text = is_search || matches!(kind, Some(Kind::Words | Kind::Text));
-    let is_code = matches!(kind, Some(Kind::Code | Kind::Integer));
-    let (sign, values) = match value.strip_prefix('!') {
-        Some(values) => ("!", values),
-        None => ("", value),
-    };
-    let alternatives: Vec<String> = split_alternatives(values)
-        .map(|value| match value {
-            "null" => value.to_owned(),
-            // A search has phrases in quotes; other quotes are those of the value. An operator stays one, and
-            // is refused.
-            value if is_search || is_text && !value.starts_with(['"', '<', '>', '!']) => {
-                format!("\"{}\"", value.replace('"', "\"\""))
-            }
-            value => {
-                let value = if is_code { code_of(value) } else { value };
-                let value = read(reads, value);
-                if value.contains([',', '|']) { format!("\"{value}\"") } else { value.into_owned() }
-            }
-        })
-        .collect();
-    format!("{sign}{}", alternatives.join("|"))
-}
-
-/// A value of OpenAlex as the key reads it.
-fn read(reads: Reads, value: &str) -> Cow<'_, str> {
-    match reads {
-        Reads::Continent => {
-            let name = value.to_ascii_lowercase().replace(['_', ' '], "-");
-            let number = value.rsplit('/').next().unwrap_or_default();
-            let known =
-                CONTINENTS.iter().find(|(_, wikidata, _)| wikidata.eq_ignore_ascii_case(number));
-            known.map_or(name, |(own, ..)| (*own).to_owned()).into()
-        }
-        Reads::Concept => value.strip_prefix(['C', 'c']).unwrap_or(value).into(),
-        _ => value.into(),
-    }
-}
-
-/// The expression of a version that the best open location has at least.
-fn open_version(value: &str) -> Option<&'static str> {
-    Some(match value.to_ascii_lowercase().as_str() {
-        "any" => "best_oa_venue.is_oa:true",
-        "acceptedorpublished" => "best_oa_venue.version:acceptedVersion|publishedVersion",
-        "published" => "best_oa_venue.version:publishedVersion",
-        "null" => "best_oa_venue.is_oa:null",
-        _ => return None,
-    })
-}
-
-/// Whether one of the values of a key of ids is an identifier in another system.
-fn has_other_identifier(entity: Entity, value: &str) -> bool {
-    let values = value.strip_prefix('!').unwrap_or(value);
-    entity.facts().letter.is_some()
-        && values.split('|').map(str::trim).any(|value| {
-            parse_record_id(value).is_none()
-                && matches!(Identifier::parse(value), Some(Identifier::External(..)))
-        })
-}
-
-/// Splits alternatives at the bars outside of quotes.
-fn split_alternatives(values: &str) -> impl Iterator<Item = &str> {
-    let mut is_quoted = false;
-    let parts = values.split(move |c| {
-        is_quoted ^= c == '"';
-        c == '|' && !is_quoted
-    });
-    parts.map(|part| part.trim_matches(' '))
-}
-
-/// A code without the address or the collection that OpenAlex gives it: `FR` of `countries/FR`.
-pub fn code_of(value: &str) -> &str {
-    let goal = value.strip_prefix("https://metadata.un.org/");
-    let bare = goal.or_else(|| value.strip_prefix(ADDRESS)).unwrap_or(value);
-    match bare.split_once('/') {
-        Some((collection, code)) if COLLECTIONS.contains(&collection) => code,
-        _ => bare,
     }
 }

@@ -8,7 +8,7 @@ use pinakes_format::query::{nearest, split_filter};
 use pinakes_format::text::fold::{fold, has_word};
 use serde_json::Value;
 
-use crate::dialects::openalex::query::code_of;
+use crate::dialects::openalex::filter_text::code_of;
 use crate::reply::Detail;
 
 /// The keys that OpenAlex has of these lists, and that no entry has a value of.

@@ -11,9 +11,10 @@ use serde_json::{Map, Value, json};
 
 use crate::define::{Answer, Call, Cost, Failure, Planned};
 use crate::dialects::openalex::errors::absent;
+use crate::dialects::openalex::filter_text::code_of;
 use crate::dialects::openalex::names::{List, SmallList};
 use crate::dialects::openalex::page::{Place, meta, named_groups};
-use crate::dialects::openalex::query::{Request, code_of};
+use crate::dialects::openalex::query::Request;
 use crate::dialects::openalex::small_filter::EntryFilter;
 use crate::dialects::openalex::values::{ADDRESS, API};
 use crate::list::groups::count_groups;
