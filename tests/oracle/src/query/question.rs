@@ -83,18 +83,16 @@ impl Test {
             }),
             Test::Above(value) => any(&|atom| compared(atom, value) == Some(Ordering::Greater)),
             Test::Below(value) => any(&|atom| compared(atom, value) == Some(Ordering::Less)),
+            // Words of the record's own texts may stand in any of them; those of a reference, in its names.
             Test::Words(words) => {
-                let in_one = |own: &[String]| {
+                let in_record = |asked: &String| {
+                    any(&|atom| matches!(atom, Atom::Text(word) if finds(asked, word)))
+                };
+                let in_reference = |own: &[String]| {
                     words.iter().all(|asked| own.iter().any(|word| finds(asked, word)))
                 };
-                let of_record: Vec<String> = atoms
-                    .iter()
-                    .filter_map(|atom| match atom {
-                        Atom::Text(word) => Some(word.clone()),
-                        _ => None,
-                    })
-                    .collect();
-                in_one(&of_record) || any(&|atom| matches!(atom, Atom::Words(own) if in_one(own)))
+                words.iter().all(in_record)
+                    || any(&|atom| matches!(atom, Atom::Words(own) if in_reference(own)))
             }
         }
     }
