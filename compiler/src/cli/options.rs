@@ -204,6 +204,14 @@ impl WorkArgs {
     }
 }
 
+/// More units than schedulers take.
+const UNITS_MAX: u32 = 1_000_000;
+
+fn parse_units(text: &str) -> Result<NonZeroU32, String> {
+    let units = text.parse().ok().filter(|units: &NonZeroU32| units.get() <= UNITS_MAX);
+    units.ok_or_else(|| format!("must be a number from 1 to {UNITS_MAX}"))
+}
+
 /// How many of `threads` may each compile a part within `memory_bytes`.
 fn threads_within(memory_bytes: u64, threads: usize) -> usize {
     let parts = usize::try_from(memory_bytes / COMPILED_PART_BYTES).unwrap_or(usize::MAX);
@@ -232,7 +240,7 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Number of units; their numbers begin at 0. A unit is empty if there are fewer parts than units.
-    #[arg(long, value_name = "N", env = "PINAKES_UNITS")]
+    #[arg(long, value_name = "N", value_parser = parse_units, env = "PINAKES_UNITS")]
     pub(crate) units: NonZeroU32,
     /// File of the plan, as `plan.jsonl`.
     #[arg(long, value_name = "FILE", env = "PINAKES_PLAN")]

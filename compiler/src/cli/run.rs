@@ -45,9 +45,15 @@ pub(crate) struct Run {
     pub blocked: Option<BlockedSnapshot>,
 }
 
+/// More threads than any machine has use for.
+const THREADS_MAX: usize = 4_096;
+
 /// Sets the number of threads; 0 means one per processor. With 1, all work runs on the calling thread,
 /// so that it happens in the same order every time.
 pub(crate) fn use_threads(threads: usize) -> Result<()> {
+    if threads > THREADS_MAX {
+        return Err(Error::Usage(format!("`--threads {threads}` is more than {THREADS_MAX}")));
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     let pool = if threads == 1 { pool.use_current_thread() } else { pool };
     pool.build_global().map_err(|error| Error::Internal(format!("threads: {error}")))

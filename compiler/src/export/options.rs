@@ -121,9 +121,18 @@ impl ExportArgs {
         let name = self.out.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let plain = [".zst", ".gz"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
         let end = Path::new(plain).extension().map(|end| end.to_string_lossy().into_owned());
-        let end = end.filter(|_| is_file).unwrap_or_default();
+        let end = end.unwrap_or_default();
         let told: Vec<Format> = Format::with_extension(&end).collect();
-        match (self.format, told.as_slice()) {
+        if !is_file {
+            return match told.as_slice() {
+                [] => Ok(self.format.unwrap_or(Format::Ndjson)),
+                _ => Err(format!(
+                    "the name `{name}` is that of a file, and several entities make a directory; name one entity, or a \
+                     directory and `--format`"
+                )),
+            };
+        }
+        let format = match (self.format, told.as_slice()) {
             (None, [format]) => Ok(*format),
             // `/dev/null`, and files that programs open whatever their names are.
             (None, []) if end.is_empty() => Ok(Format::Ndjson),
@@ -138,7 +147,15 @@ impl ExportArgs {
                 format.extension(),
                 shown(*told)
             )),
+        }?;
+        if format.is_compressed() && plain != name {
+            let reason = "is compressed by itself; leave the last end out";
+            return Err(format!(
+                "the name `{name}` is of a compressed file, and `{}` {reason}",
+                shown(format)
+            ));
         }
+        Ok(format)
     }
 
     /// How tables are written.

@@ -209,7 +209,7 @@ impl RunReport {
     /// Formats the last lines of a run that published: its result and what `--keep` removed.
     pub fn outcome(&self) -> String {
         let mut text = String::new();
-        let Some(snapshot) = &self.snapshot else { return text };
+        let (Some(snapshot), None) = (&self.snapshot, &self.held_back) else { return text };
         let records: u64 = self.entities.values().map(Tally::published).sum();
         let outputs = self.entities.get("outputs").map_or(0, Tally::published);
         let newest = self.newest_updated_date.as_deref().unwrap_or("none");

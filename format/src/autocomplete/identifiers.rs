@@ -2,7 +2,7 @@
 
 use crate::entity::Entity;
 use crate::index::term_lists::text_term;
-use crate::schema::{Index, Scheme, keys_of, parse_record_id};
+use crate::schema::{Index, Scheme, keys_of, parse_record_id, spellings_of_doi};
 use crate::snapshot::Snapshot;
 use crate::storage::ReadError;
 
@@ -16,6 +16,17 @@ pub enum Identifier {
 }
 
 impl Identifier {
+    /// The identifiers that this one of a text may mean, the likeliest first: a DOI has another end, too.
+    pub fn spellings(&self) -> Vec<Identifier> {
+        match self {
+            Identifier::External(Scheme::Doi, doi) => spellings_of_doi(doi)
+                .into_iter()
+                .map(|doi| Identifier::External(Scheme::Doi, doi))
+                .collect(),
+            other => vec![other.clone()],
+        }
+    }
+
     /// Finds the ascending rows of the records that have the identifier, by entity.
     pub fn find_rows(
         &self,

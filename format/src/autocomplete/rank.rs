@@ -13,17 +13,17 @@
 //! A range or set of many rows is not ranked row by row: the order by citations is read from its
 //! first rank until ten matches are found.
 
-use std::ops::Range;
-
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::CountedSet;
 use crate::index::orders::Order;
 use crate::index::prefix_stats::{BEST_MAX, Tier};
-use crate::query::{Deadline, QueryError, first_rows, rows_with_codes};
+use crate::query::{
+    Deadline, NamesBegun, QueryError, first_rows, rows_of_alternatives, rows_with_codes,
+};
 use crate::schema::keys_of;
 use crate::snapshot::Snapshot;
-use crate::storage::{Ids, ReadError, search_steps};
+use crate::storage::{Ids, ReadError};
 use crate::text::fold::fold;
 
 /// Names up to which each one is ranked; of more names, the most cited are searched for.
@@ -145,54 +145,6 @@ pub(super) struct NameSearch<'s> {
     pub deadline: Deadline<'s>,
 }
 
-/// The names that begin with a text.
-struct NameMatches<'s> {
-    by_name: Order<'s>,
-    /// Names equal to the text.
-    equals: NameRange,
-    /// Longer names that begin with the text.
-    begins: NameRange,
-    /// Ascending rows of alternative names that begin with the text.
-    alternatives: Vec<u32>,
-}
-
-/// Adjacent names in the name order.
-struct NameRange {
-    ranks: Range<u32>,
-    /// The codes of the names; no name outside the range has one of them.
-    codes: Range<u64>,
-}
-
-impl NameRange {
-    fn new(by_name: Order<'_>, ranks: Range<u32>) -> Result<NameRange, ReadError> {
-        if ranks.is_empty() {
-            return Ok(NameRange { ranks, codes: 0..0 });
-        }
-        let code_at = |rank| by_name.code_of(by_name.row_at(rank)?);
-        let codes = code_at(ranks.start)?..code_at(ranks.end - 1)? + 1;
-        Ok(NameRange { ranks, codes })
-    }
-}
-
-impl NameMatches<'_> {
-    /// The tier of a row by its main name; `None` if the name does not begin with the text.
-    fn own_tier(&self, row: u32) -> Result<Option<Tier>, ReadError> {
-        if self.equals.ranks.is_empty() && self.begins.ranks.is_empty() {
-            return Ok(None);
-        }
-        let code = self.by_name.code_of(row)?;
-        let begins = || self.begins.codes.contains(&code).then_some(Tier::Begins);
-        Ok(if self.equals.codes.contains(&code) { Some(Tier::Equals) } else { begins() })
-    }
-
-    /// The tier of a row by all its names.
-    fn tier(&self, row: u32) -> Result<Tier, ReadError> {
-        let is_alternative = || self.alternatives.binary_search(&row).is_ok();
-        let other = || if is_alternative() { Tier::Alternative } else { Tier::Words };
-        Ok(self.own_tier(row)?.unwrap_or_else(other))
-    }
-}
-
 impl<'s> NameSearch<'s> {
     pub fn new(
         snapshot: &'s Snapshot,
@@ -298,46 +250,19 @@ impl<'s> NameSearch<'s> {
     }
 
     /// Finds the main names that begin with a text. `alternatives` of the result stays empty.
-    fn main_names(&self, folded: &str) -> Result<NameMatches<'s>, ReadError> {
-        let by_name = self.snapshot.order_by(self.entity, "name")?;
-        let valued = by_name.valued();
-        let first = self.first_rank(by_name, 0..valued, |name| name >= folded)?;
-        let longer = self.first_rank_from(by_name, first..valued, |name| name != folded)?;
-        let to = self.first_rank_from(by_name, longer..valued, |name| !name.starts_with(folded))?;
-        Ok(NameMatches {
-            by_name,
-            equals: NameRange::new(by_name, first..longer)?,
-            begins: NameRange::new(by_name, longer..to)?,
-            alternatives: Vec::new(),
-        })
+    fn main_names(&self, folded: &str) -> Result<NamesBegun<'s>, ReadError> {
+        NamesBegun::find(self.snapshot, self.entity, folded)
     }
 
     /// Finds the ascending rows of alternative names that begin with a text.
     fn alternatives(&self, folded: &str) -> Result<Vec<u32>, QueryError> {
-        let Some(alternatives) = self.snapshot.alternatives(self.entity)? else {
-            return Ok(Vec::new());
-        };
-        let mut found = Vec::new();
-        let mut texts = alternatives.seek(folded.as_bytes())?;
-        let mut names_read = 0u32;
-        while let Some((_, rows)) = texts.current_with_prefix(folded.as_bytes()) {
-            rows.each(|row| found.push(row))?;
-            names_read += 1;
-            if names_read.is_multiple_of(ROWS_PER_CHECK) {
-                self.deadline.check()?;
-            }
-            texts.advance()?;
-        }
-        found.sort_unstable();
-        found.dedup();
-        found.retain(|row| !self.is_suppressed(*row));
-        Ok(found)
+        rows_of_alternatives(self.snapshot, self.entity, folded, self.deadline)
     }
 
     /// Offers the rows whose main names are of a tier.
     fn offer_names(
         &self,
-        named: &NameMatches<'s>,
+        named: &NamesBegun<'s>,
         tier: Tier,
         top: &mut TopRows,
     ) -> Result<(), QueryError> {
@@ -427,43 +352,6 @@ impl<'s> NameSearch<'s> {
             top.remove_tier(tier);
         }
         Ok(is_done)
-    }
-
-    /// Finds the first of some ranks whose folded name `holds`, by doubling steps and then a binary
-    /// search. All later names must hold too. Cost: log2 of the distance to the rank found.
-    fn first_rank_from(
-        &self,
-        by_name: Order<'s>,
-        ranks: Range<u32>,
-        holds: impl Fn(&str) -> bool,
-    ) -> Result<u32, ReadError> {
-        let (mut from, mut step) = (ranks.start, 1);
-        while from < ranks.end {
-            let to = from.saturating_add(step).min(ranks.end);
-            if holds(&self.folded(by_name, to - 1)?) {
-                return self.first_rank(by_name, from..to, holds);
-            }
-            (from, step) = (to, step.saturating_mul(2));
-        }
-        Ok(ranks.end)
-    }
-
-    fn first_rank(
-        &self,
-        by_name: Order<'s>,
-        ranks: Range<u32>,
-        holds: impl Fn(&str) -> bool,
-    ) -> Result<u32, ReadError> {
-        search_steps(ranks, by_name.notes_failures(), |rank| {
-            Ok(!holds(&self.folded(by_name, rank)?))
-        })
-    }
-
-    fn folded(&self, by_name: Order<'s>, rank: u32) -> Result<String, ReadError> {
-        let name = self.snapshot.name(self.entity, by_name.row_at(rank)?)?;
-        Ok(fold(
-            name.ok_or(ReadError::corrupt("names", "a row in the order of names has no name"))?,
-        ))
     }
 }
 

@@ -15,6 +15,7 @@
 //! Clause          a union of Leafs, or not         page/resolve.rs: one clause an expression
 //! FirstPage       rows near the beginning          page/first_page.rs: looks rows of an order up in the clauses
 //! SetKey          their name among kept sets       page/set_key.rs: the next page makes no set again
+//! NamesBegun      names that begin with a text    rows/names.rs: a search of names lists them first, by page/by_name.rs
 //! OrderWalk       positions in an order            page/walk.rs, sorted_page.rs: by rank checkpoints
 //! RowPage         count, rows of the page, plan    page/execute.rs
 //! RowCursor       all rows of the list, in batches page/row_cursor.rs
@@ -50,7 +51,9 @@ pub use crate::query::parse::{
     parse_select, search_hint, split_filter,
 };
 pub use crate::query::rows::{Deadline, QueryError};
-pub(crate) use crate::query::rows::{is_long, rows_of_prefixes, rows_of_words};
+pub(crate) use crate::query::rows::{
+    NamesBegun, is_long, rows_of_alternatives, rows_of_prefixes, rows_of_words,
+};
 pub use crate::query::search::{
     ALL_RECORDS_MIN, Excerpt, Marker, RELEVANCE_SCORE, RankedRow, RecordTexts, SearchSummary,
     SearchedWords,

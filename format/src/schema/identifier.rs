@@ -164,6 +164,29 @@ impl Scheme {
     }
 }
 
+/// The DOIs that a DOI of a text may mean, the likeliest first. A sign behind it mostly ends a sentence, and a DOI may end
+/// with a dot, which texts leave out.
+pub fn spellings_of_doi(doi: &str) -> Vec<String> {
+    let short = doi.trim_end_matches(['.', ',', ';']);
+    let mut spellings = vec![doi.to_owned(), short.to_owned(), format!("{short}.")];
+    spellings.dedup();
+    spellings
+}
+
+/// Leaves out all prefixes of an identifier but the last: `https://doi.org/https://doi.org/10.1000/abc`.
+pub fn without_repeated_prefix(text: &str) -> &str {
+    let lower = text.to_ascii_lowercase();
+    if lower.starts_with("10.") {
+        return text;
+    }
+    let last_of = |prefixes: &[&str; 2]| {
+        let count: usize = prefixes.iter().map(|prefix| lower.matches(prefix).count()).sum();
+        prefixes.iter().filter_map(|prefix| lower.rfind(prefix)).max().filter(|_| count > 1)
+    };
+    let schemes = [["doi.org/", "doi:"], ["ror.org/", "ror:"], ["orcid.org/", "orcid:"]];
+    schemes.iter().find_map(last_of).map_or(text, |last| &text[last..])
+}
+
 /// Parses the id of a record: with `HX_`, or as OpenAlex spells ids: bare, with the label `openalex:` or
 /// as a URL. A list may stand before the id, and must before a number of the taxonomy.
 ///

@@ -12,7 +12,9 @@ pub mod layout;
 pub mod texts;
 
 pub use crate::schema::countries::Class;
-pub use crate::schema::identifier::{Scheme, parse_record_id, strip_id_prefix};
+pub use crate::schema::identifier::{
+    Scheme, parse_record_id, spellings_of_doi, strip_id_prefix, without_repeated_prefix,
+};
 pub use crate::schema::keys::{
     Bound, Direction, Index, Key, Keys, Kind, Order, ScannedValues, TermLists, Terms, Values,
     keys_of, keys_of_legacy, keys_of_openalex,

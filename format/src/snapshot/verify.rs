@@ -21,6 +21,9 @@ use crate::snapshot::{LookupResult, Snapshot};
 use crate::storage::{FileKind, ReadError};
 use crate::text::fold::{WORD_BYTES_MAX, shared_bytes};
 
+/// Bytes that are fetched in one step.
+const FETCHED_BYTES: usize = 4 << 20;
+
 impl Snapshot {
     /// Reads every byte of every file; checks every record, term list, order and dictionary against
     /// the rules of the format.
@@ -31,13 +34,7 @@ impl Snapshot {
     ///
     /// Names the first broken rule.
     pub fn verify(&self) -> Result<(), OpenError> {
-        // Each file is hashed whole, also the bytes that no check below reads.
-        for entry in &self.manifest().files {
-            let in_file = |cause| OpenError::new(self.path(), &entry.path, cause);
-            let file = open_regular(&self.path().join(&entry.path)).map_err(in_file)?;
-            let found = hash_file(file).map_err(|error| in_file(error.into()))?;
-            check_hash(entry, found).map_err(in_file)?;
-        }
+        self.verify_files()?;
         for entity in Entity::all() {
             let in_file = |(kind, cause): (FileKind, Cause)| {
                 OpenError::new(self.path(), &archive_path(kind, Some(entity)), cause)
@@ -70,6 +67,29 @@ impl Snapshot {
         }
         // A read of a mapped file that failed gave zeros, which may have passed the checks.
         self.check_readable()
+    }
+
+    /// Checks every byte, also those that no other check reads: each file by its hash, or chunk by chunk where chunks are
+    /// fetched.
+    fn verify_files(&self) -> Result<(), OpenError> {
+        if self.is_fetched() {
+            for archive in self.archives() {
+                for from in (0..archive.len()).step_by(FETCHED_BYTES) {
+                    let read = archive.bytes(from, archive.len().min(from + FETCHED_BYTES));
+                    let in_file =
+                        |error: ReadError| OpenError::new(self.path(), archive.file(), error);
+                    read.map_err(in_file)?;
+                }
+            }
+            return Ok(());
+        }
+        for entry in &self.manifest().files {
+            let in_file = |cause| OpenError::new(self.path(), &entry.path, cause);
+            let file = open_regular(&self.path().join(&entry.path)).map_err(in_file)?;
+            let found = hash_file(file).map_err(|error| in_file(error.into()))?;
+            check_hash(entry, found).map_err(in_file)?;
+        }
+        Ok(())
     }
 
     fn verify_records(&self, entity: Entity) -> Result<(), (FileKind, Cause)> {

@@ -10,6 +10,8 @@
 //! A range of bytes is a part of one entry. If it reaches beyond the entry, its chunks are copied side by side, and the copy
 //! takes the entry's place: a table of 32-bit addresses need not hold a file of 4 GiB in one piece.
 //!
+//! An absent chunk reads as zeros, as the hole of a file does. If the chunk is verified all the same, it is a chunk of zeros.
+//!
 //! Readers borrow bytes for as long as they like, so bytes that were given stay until the program ends. The host bounds
 //! them: it ends an instance of the module that holds many, and begins another.
 
@@ -20,8 +22,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use crate::storage::integrity::CHUNK_BYTES;
+use crate::storage::integrity::{CHUNK_BYTES, chunk_range, chunks_of};
 use crate::storage::loading::{FileChange, LoadMode};
+
+/// The bytes of a chunk of zeros.
+static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 
 /// The bytes of a file, as far as they were given.
 pub struct Map {
@@ -69,10 +74,23 @@ impl Map {
         self.size_bytes == 0
     }
 
-    /// The bytes of a range whose chunks were given.
+    /// The bytes of a range whose chunks are verified.
     #[inline]
     pub fn bytes(&self, range: Range<usize>) -> &[u8] {
-        self.given(range).expect("verified chunks were given")
+        self.given(range.clone()).unwrap_or_else(|| self.with_zeros(range))
+    }
+
+    /// The bytes of a range within the file, of which absent chunks are zeros from now on.
+    #[cold]
+    fn with_zeros(&self, range: Range<usize>) -> &[u8] {
+        let mut chunks = self.chunks.write().unwrap_or_else(PoisonError::into_inner);
+        for chunk in chunks_of(range.start, range.end) {
+            if chunks[chunk].is_empty() {
+                chunks[chunk] = &ZEROS[..chunk_range(chunk, self.size_bytes).len()];
+            }
+        }
+        drop(chunks);
+        self.given(range).expect("each chunk of the file has bytes")
     }
 
     /// The bytes of a range; zeros, if a chunk of them is absent.
@@ -223,5 +241,16 @@ mod tests {
         give(0..7);
         check(0..bytes.len(), true);
         assert!(map.write(Path::new(""), &[0; 2], bytes.len() as u64 - 1).is_err());
+    }
+
+    #[test]
+    fn verified_chunks_that_were_not_given_are_zeros() {
+        let map = Map::absent(3 * CHUNK_BYTES + 9);
+        map.write(Path::new(""), &[7; CHUNK_BYTES], CHUNK_BYTES as u64).unwrap();
+        let end = 3 * CHUNK_BYTES + 9;
+        assert_eq!(map.bytes(3 * CHUNK_BYTES + 2..end), [0; 7]);
+        assert_eq!(map.bytes(CHUNK_BYTES - 3..CHUNK_BYTES + 2), [0, 0, 0, 7, 7]);
+        let all = [[0; CHUNK_BYTES], [7; CHUNK_BYTES], [0; CHUNK_BYTES]].concat();
+        assert_eq!(map.bytes(0..end), [all.as_slice(), &[0; 9]].concat());
     }
 }

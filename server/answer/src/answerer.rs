@@ -15,6 +15,7 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 use pinakes_format::storage::absent::{FetchedStretches, Missing};
 
+use crate::changes::not_open;
 use crate::define::route::Matched;
 use crate::define::served::ServedSnapshot;
 use crate::define::settings::Settings;
@@ -97,8 +98,17 @@ impl<'a> Answerer<'a> {
         served: &Arc<ServedSnapshot>,
         fetched: &mut FetchedStretches,
     ) -> Result<Attempt, Failure> {
-        let matched = table::find(asked.path);
+        let (named, path) = NamedSnapshot::split(asked.path);
+        let matched = table::find(path);
         let readable = |reply| Box::new(self.readable(reply, asked, matched));
+        let named = match named.map(|named| self.host.named(named.id).ok_or(named.id)) {
+            Some(Err(id)) => {
+                return Ok(Attempt::Reply(readable(not_open(StatusCode::GONE, id))));
+            }
+            Some(Ok(named)) => Some(named),
+            None => None,
+        };
+        let served = named.as_ref().unwrap_or(served);
         let work = match self.plan(asked, matched, served) {
             Ok(Planned::Work(work)) => work,
             Ok(Planned::Reply(reply)) | Err(reply) => return Ok(Attempt::Reply(readable(reply))),

@@ -17,7 +17,7 @@ class Snapshot:
     @staticmethod
     def open_published(
         url: str,
-        directory: str | PathLike[str],
+        directory: Optional[str | PathLike[str]],
         keys: list[str | PathLike[str]],
         tls_ca: Optional[str | PathLike[str]],
     ) -> Snapshot: ...

@@ -15,7 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Callable, Iterable, Optional, Union
 
-from ._errors import CommandError, OpenError
+from ._errors import ArgumentError, CommandError, OpenError
+from ._snapshot import Texts, _joined
 
 StrPath = Union[str, "os.PathLike[str]"]
 
@@ -68,12 +69,13 @@ def export(
     entities: Union[str, Iterable[str]] = (),
     *,
     out: StrPath,
+    select: Optional[Texts] = None,
     progress: Optional[Progress] = None,
     **options: Any,
 ) -> Path:
     """Writes the records of a snapshot as JSON lines, CSV or Parquet. Returns the path that was written.
 
-    `options` are those of `pinakes-compiler export`: `format="parquet"`, `select="id,year"`, `where="year:>2020"`.
+    `select` names columns, as in lists. `options` are those of `pinakes-compiler export`: `format="parquet"`, `where="year:>2020"`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as out:
@@ -81,8 +83,10 @@ def export(
     ...     table.read_text().splitlines()[0]
     'id,name'
     """
+    if os.fspath(out) == "-":
+        raise ArgumentError("`out` must be the path of a file or of a directory")
     names = [entities] if isinstance(entities, str) else list(entities)
-    return _run("export", [os.fspath(snapshot), *names], progress, {"out": out, **options})
+    return _run("export", [os.fspath(snapshot), *names], progress, {"out": out, "select": _joined(select), **options})
 
 
 def _arguments(options: dict[str, Any]) -> list[str]:

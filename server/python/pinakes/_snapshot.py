@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Optional, Union
 from urllib.parse import quote, urlencode
@@ -23,14 +21,15 @@ def open(
     source: StrPath,
     *,
     directory: Optional[StrPath] = None,
-    pubkeys: Iterable[StrPath] = (),
+    pubkeys: Union[StrPath, Iterable[StrPath]] = (),
     tls_ca: Optional[StrPath] = None,
 ) -> Snapshot:
     """Opens a snapshot.
 
     `source` is a snapshot, a directory of snapshots, whose current one is meant, or the address of a tree that
     `pinakes-compiler publish` wrote: `https://…` or `s3://BUCKET/PREFIX`. Of a published snapshot only those bytes are
-    fetched that answers read. `directory` keeps them for the next time; without it they are removed at the end.
+    fetched that answers read. `directory` keeps them for the next time; without it they are removed when nothing reads
+    from them any more.
     `pubkeys` are files with public keys, of which one must have signed the publication. `tls_ca` is a PEM file with
     root certificates in place of the usual ones.
 
@@ -38,23 +37,12 @@ def open(
     ...     other.id == s.id
     True
     """
-    if "://" not in os.fspath(source):
-        if directory is not None or list(pubkeys) or tls_ca is not None:
-            raise ArgumentError("`directory`, `pubkeys` and `tls_ca` are of published snapshots, with an address")
-        return Snapshot(_native.Snapshot.open(source), None)
-    temporary = tempfile.mkdtemp(prefix="pinakes-") if directory is None else None
-    place = directory if temporary is None else temporary
-    try:
-        opened = _native.Snapshot.open_published(os.fspath(source), place or "", list(pubkeys), tls_ca)
-    except BaseException:
-        _remove(temporary)
-        raise
-    return Snapshot(opened, temporary)
-
-
-def _remove(temporary: Optional[str]) -> None:
-    if temporary is not None:
-        shutil.rmtree(temporary, ignore_errors=True)
+    keys = [pubkeys] if isinstance(pubkeys, (str, os.PathLike)) else list(pubkeys)
+    if "://" in os.fspath(source):
+        return Snapshot(_native.Snapshot.open_published(os.fspath(source), directory, keys, tls_ca))
+    if directory is not None or keys or tls_ca is not None:
+        raise ArgumentError("`directory`, `pubkeys` and `tls_ca` are of published snapshots, with an address")
+    return Snapshot(_native.Snapshot.open(source))
 
 
 class Reply:
@@ -252,9 +240,8 @@ class Snapshot:
     institution_types: RecordsOf
     awards: RecordsOf
 
-    def __init__(self, native: _native.Snapshot, temporary: Optional[str]) -> None:
+    def __init__(self, native: _native.Snapshot) -> None:
         self._native = native
-        self._temporary = temporary
 
     @property
     def id(self) -> str:
@@ -279,7 +266,7 @@ class Snapshot:
         >>> s.get("/outputs/HX_W1").status
         404
         """
-        return Reply(*self._native.answer(target, list(headers.items()), None))
+        return self._answer(target, headers, None)
 
     def post(self, target: str, body: Any, *, headers: Mapping[str, str] = {}) -> Reply:
         """The reply to a POST. A body that is neither bytes nor text is sent as JSON.
@@ -292,9 +279,15 @@ class Snapshot:
         if not isinstance(body, (bytes, str)):
             body = json.dumps(body)
         data = body.encode("utf-8") if isinstance(body, str) else body
-        return Reply(*self._native.answer(target, list(sent.items()), data))
+        return self._answer(target, sent, data)
 
-    def match(self, entity: str, texts: Iterable[Union[str, Mapping[str, str]]]) -> _native.Matches:
+    def _answer(self, target: str, headers: Mapping[str, str], body: Optional[bytes]) -> Reply:
+        try:
+            return Reply(*self._native.answer(target, list(headers.items()), body))
+        except UnicodeEncodeError as error:
+            raise ArgumentError(f"a request is text of Unicode: {error}") from None
+
+    def match(self, entity: str, texts: Iterable[Union[str, Mapping[str, object]]]) -> _native.Matches:
         """The record that each text means: citations, affiliations, names of journals.
 
         A text may also be a dictionary of its parts, such as `{"title": …, "year": …}`. The result has a row for each
@@ -306,11 +299,13 @@ class Snapshot:
         >>> found[0]["id"], found[1]["id"]
         ('HX_W2900000096', None)
         """
-        parts = [[("text", text)] if isinstance(text, str) else [*text.items()] for text in texts]
-        return self._native.matches(entity, parts)
+        if isinstance(texts, str):
+            raise ArgumentError("`texts` are several texts; give `[text]` for one")
+        parts = [{"text": text} if isinstance(text, str) else text for text in texts]
+        return self._native.matches(entity, [[(name, str(part)) for name, part in of.items()] for of in parts])
 
     def cite(self, id: str, format: str = "bibtex") -> str:
-        """The reference to an output: `bibtex`, `ris`, `csl-json` or `text`.
+        """The reference to an output: `bibtex`, `ris` or `csl-json`.
 
         >>> print(s.cite("HX_W2900000096", "bibtex").splitlines()[0])
         @article{watson1953molecular,
@@ -321,19 +316,12 @@ class Snapshot:
     def close(self) -> None:
         """Closes the snapshot, once."""
         self._native.close()
-        _remove(self._temporary)
-        self._temporary = None
 
     def __enter__(self) -> Snapshot:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        # Without a native part if it could not be made.
-        if getattr(self, "_temporary", None) is not None:
-            self.close()
 
     def __repr__(self) -> str:
         return "<Snapshot, closed>" if self.is_closed else f"<Snapshot {self.id} at {self.path}>"

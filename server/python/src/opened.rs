@@ -15,6 +15,7 @@ use pinakes_remote::signature::read_public;
 use pinakes_store::directory::find_snapshot;
 use pinakes_store::fetched::FetchedSnapshot;
 use pinakes_store::rolled_back::BlockedSnapshot;
+use tempfile::TempDir;
 
 use crate::errors::Raised;
 
@@ -28,6 +29,8 @@ pub struct Opened {
     pub served: Arc<ServedSnapshot>,
     /// The host of its chunks; `None` of a snapshot that is whole.
     fetched: Option<FetchedSnapshot>,
+    /// The directory of its chunks, if nothing keeps them. Removed when nothing reads from it any more.
+    _temporary: Option<TempDir>,
 }
 
 /// Where a published snapshot comes from.
@@ -46,18 +49,27 @@ impl Opened {
         survive()?;
         let place = find_snapshot(path)?;
         let snapshot = Snapshot::open(&place).map_err(|error| Raised::Open(error.to_string()))?;
-        Ok(Opened { served: served(snapshot), fetched: None })
+        Ok(Opened { served: served(snapshot), fetched: None, _temporary: None })
     }
 
-    /// Opens the snapshot that a host publishes. The directory keeps the chunks that are read.
-    pub fn open_published(path: &Path, from: &Published) -> Result<Opened, Raised> {
+    /// Opens the snapshot that a host publishes. The directory keeps the chunks that are read; without one, they are removed
+    /// at the end.
+    pub fn open_published(directory: Option<&Path>, from: &Published) -> Result<Opened, Raised> {
         survive()?;
+        let temporary = match directory {
+            Some(_) => None,
+            None => Some(tempfile::Builder::new().prefix("pinakes-").tempdir().map_err(
+                |error| Raised::Open(format!("cannot make a temporary directory: {error}")),
+            )?),
+        };
+        let path = directory.or(temporary.as_ref().map(TempDir::path)).unwrap_or(Path::new(""));
         let keys = from.keys.iter().map(|path| read_public(path));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let host =
             Host::new(&from.url, USER_AGENT, RetryPolicy::default(), from.tls_ca.as_deref())?;
         let fetched = FetchedSnapshot::open(path, host, &keys)?;
-        let opened = Opened { served: served(fetched.snapshot.clone()), fetched: Some(fetched) };
+        let served = served(fetched.snapshot.clone());
+        let opened = Opened { served, fetched: Some(fetched), _temporary: temporary };
         // Most requests read these chunks first, so one round fetches them.
         let ends = opened.served.snapshot.missing_ends();
         if !ends.is_empty() {

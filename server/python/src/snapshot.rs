@@ -59,17 +59,17 @@ impl Snapshot {
         Ok(Snapshot::new(py.detach(|| Opened::open(&path))?))
     }
 
-    /// Opens the snapshot that a host publishes, with a directory for the chunks that are read.
+    /// Opens the snapshot that a host publishes. A directory keeps the chunks that are read.
     #[staticmethod]
     fn open_published(
         py: Python<'_>,
         url: String,
-        directory: PathBuf,
+        directory: Option<PathBuf>,
         keys: Vec<PathBuf>,
         tls_ca: Option<PathBuf>,
     ) -> PyResult<Snapshot> {
         let from = Published { url, keys, tls_ca };
-        let opened = py.detach(|| Opened::open_published(&directory, &from))?;
+        let opened = py.detach(|| Opened::open_published(directory.as_deref(), &from))?;
         if let Some(warning) = opened.warning() {
             let warning = CString::new(warning)?;
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 2)?;

@@ -116,6 +116,8 @@ class Replies(Opened):
         self.assertEqual(self.s.post("/outputs", b"").status, 405)
         with self.assertRaises(pinakes.ArgumentError):
             self.s.get("/outputs", headers={"a b": "c"})
+        with self.assertRaises(pinakes.ArgumentError):
+            self.s.get("/outputs?search=\ud800")
 
 
 class Lists(Opened):
@@ -191,7 +193,7 @@ class Tables(Opened):
         import pyarrow
 
         outputs = [output for output in self.s.outputs(select="id,name,year") if output["name"] and output["year"]]
-        texts = [{"title": output["name"], "year": str(output["year"])} for output in outputs]
+        texts = [{"title": output["name"], "year": output["year"]} for output in outputs]
         found = self.s.match("outputs", texts)
         self.assertEqual(len(found), len(texts))
         right = sum(row["id"] == output["id"] for row, output in zip(found, outputs))
@@ -211,6 +213,8 @@ class Tables(Opened):
             self.s.match("institution-types", ["x"])
         with self.assertRaises(pinakes.ArgumentError):
             self.s.match("works", ["x"])
+        with self.assertRaises(pinakes.ArgumentError):
+            self.s.match("outputs", "x")
 
 
 class Lives(unittest.TestCase):
@@ -311,6 +315,19 @@ class Mirrors(unittest.TestCase):
             self.assertEqual(list(s.match("outputs", texts)), list(whole.match("outputs", texts)))
         self.assertFalse(place.exists())
 
+    def test_readers_of_a_closed_snapshot_go_on_and_its_directory_goes_with_them(self) -> None:
+        import pyarrow
+
+        s = pinakes.open(self.url, pubkeys=self.key)
+        place = s.path.parent
+        records, columns = iter(s.outputs()), s.outputs(select="id").to_arrow()
+        s.close()
+        found = [record["id"] for record in records]
+        self.assertEqual(pyarrow.table(columns).column("id").to_pylist(), found)
+        self.assertTrue(place.exists())
+        del records, columns
+        self.assertFalse(place.exists())
+
     def test_a_directory_keeps_what_was_fetched(self) -> None:
         directory = self.folder / "kept"
         with pinakes.open(self.url, directory=directory, pubkeys=[self.key]) as s:
@@ -405,6 +422,12 @@ class Programs(unittest.TestCase):
                 pinakes.build(inputs, out=out, **options)
             self.assertEqual(caught.exception.code, code)
             self.assertIn(said, str(caught.exception))
+
+    def test_columns_are_selected_by_several_texts(self) -> None:
+        with tempfile.TemporaryDirectory() as out:
+            table = pinakes.export(SNAPSHOTS, "authors", out=out + "/authors.csv", format="csv", select=["id", "name"])
+            self.assertEqual(table.read_text().splitlines()[0], "id,name")
+            self.assertRaises(pinakes.ArgumentError, pinakes.export, SNAPSHOTS, "authors", out="-")
 
     def test_an_interrupt_ends_the_run_and_removes_what_is_unfinished(self) -> None:
         def interrupt(*_: object) -> None:

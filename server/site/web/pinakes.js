@@ -350,7 +350,8 @@ class Instance {
     }
 
     end(request) {
-        this.#call("end", request);
+        // After a trap, nothing of the instance is used again.
+        if (!this.#isBroken) this.#call("end", request);
     }
 
     reply() {

@@ -82,6 +82,8 @@ pub struct Lists<'l> {
     lists: BTreeMap<&'static str, List<'l>>,
     /// The texts of outputs, once a search asks for them.
     search: OnceLock<Search>,
+    /// The names of all records, once a search asks for them.
+    autocomplete: OnceLock<Autocomplete<'l>>,
 }
 
 /// One list with its records in default order. `atoms` and `ranks` have one element per key, in the order of
@@ -106,7 +108,14 @@ impl<'l> Lists<'l> {
         let mut lists: BTreeMap<&str, List<'_>> = library.entities.iter().map(list).collect();
         let ids = library.institution_types.iter().map(|of| of["id"].to_string()).collect();
         lists.insert(INSTITUTION_TYPES_ROUTE, List::new(Vec::new(), &[], ids));
-        Lists { library, by_id, names: OnceLock::new(), lists, search: OnceLock::new() }
+        Lists {
+            library,
+            by_id,
+            names: OnceLock::new(),
+            lists,
+            search: OnceLock::new(),
+            autocomplete: OnceLock::new(),
+        }
     }
 
     /// The routes of all lists.
@@ -182,6 +191,10 @@ impl<'l> Lists<'l> {
         };
         let (mut rows, by_relevance) = self.matching(route, list, parameters)?;
         if sort.is_empty() {
+            if let Some(text) = parameters.search.as_ref().filter(|_| route != OUTPUTS_ROUTE) {
+                let names = self.autocomplete.get_or_init(|| Autocomplete::new(self.library));
+                names.sort_rows(route, text, &mut rows);
+            }
             return Ok(by_relevance.unwrap_or(rows));
         }
         rows.sort_by_cached_key(|row| order::number(&list.ids[*row]));

@@ -34,7 +34,7 @@ const SLOW_ANSWER: Duration = Duration::from_secs(1);
 
 /// Sends queries to the server, counts them, and collects the differences from the oracle.
 struct Comparison<'l> {
-    lists: &'l Lists<'l>,
+    lists: &'l Lists<'static>,
     server: &'l Server,
     connection: Connection,
     asked: usize,

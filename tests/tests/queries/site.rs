@@ -1,21 +1,32 @@
 //! A site gives the bytes of a server, for random queries of lists and of their pages.
 
+use std::path::PathBuf;
+
 use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::site::{Site, assert_same, files};
 use pinakes_tests::static_host::Host;
-use pinakes_tests::{SeededRng, compiler, library, sample};
+use pinakes_tests::{SeededRng, compiler, library, lists, real_data, sample};
 
 use crate::queries::{pick_generator, wrong};
 
-/// Random queries besides those of every operation.
-const QUERIES: usize = 500;
-
 #[test]
 fn a_site_gives_the_bytes_of_a_server() {
-    let Some(files) = files("site::a_site_gives_the_bytes_of_a_server") else { return };
-    let inputs = [sample()];
-    let snapshots = Snapshots::from_inputs(&inputs);
+    compare("site::a_site_gives_the_bytes_of_a_server", &[sample()], 500);
+}
+
+/// Real records give indexes with whole chunks of zeros.
+#[test]
+fn a_site_of_real_records_gives_the_bytes_of_a_server() {
+    let test = "site::a_site_of_real_records_gives_the_bytes_of_a_server";
+    let Some(dump) = real_data("large/openalex", test) else { return };
+    compare(test, &[dump], 20);
+}
+
+/// Sends queries of every operation and some random ones to a site and to a server.
+fn compare(test: &str, inputs: &[PathBuf], random: usize) {
+    let Some(files) = files(test) else { return };
+    let snapshots = Snapshots::from_inputs(inputs);
     let tree = tempfile::tempdir().unwrap();
     let published = compiler(&[
         "publish".as_ref(),
@@ -30,9 +41,15 @@ fn a_site_gives_the_bytes_of_a_server() {
     let mut site = Site::start(&files, &host.url(), &[]);
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    let library = library(&inputs);
-    let lists = pinakes_tests::lists(&inputs);
-    let generators = QueryGenerator::all(library, lists);
+    for target in targets(inputs, random) {
+        assert_same(&target, &site.ask("GET", &target, &[], ""), &connection.get(&target));
+    }
+    server.end(&[]);
+}
+
+fn targets(inputs: &[PathBuf], random: usize) -> Vec<String> {
+    let lists = lists(inputs);
+    let generators = QueryGenerator::all(library(inputs), lists);
     let (mut rng, mut coverage) = (SeededRng(31), Coverage::default());
     let mut targets = Vec::new();
     for generator in &generators {
@@ -40,16 +57,15 @@ fn a_site_gives_the_bytes_of_a_server() {
         let queries = wrong::queries(generator).into_iter().chain(every);
         targets.extend(queries.map(|query| format!("/{}?{query}", generator.route)));
     }
-    for _ in 0..QUERIES {
+    for _ in 0..random {
         let generator = pick_generator(&generators, &mut rng);
         let query = generator.query(&mut rng, &mut coverage, lists);
         for below in ["", "/browse", "/statistics"] {
             targets.push(format!("{below}/{}?{query}", generator.route));
         }
     }
-    for target in &targets {
-        assert_same(target, &site.ask("GET", target, &[], ""), &connection.get(target));
-    }
+    let pages = ["/browse/outputs", "/browse/search?query=a", "/openalex/works?group_by=type"];
+    targets.extend(pages.map(str::to_owned));
     println!("{} requests", targets.len());
-    server.end(&[]);
+    targets
 }

@@ -20,7 +20,8 @@ fn json_ld(html: &str) -> Value {
 
 #[test]
 fn a_page_has_tags_json_ld_and_the_formatted_reference() {
-    let server = Server::serve(&hostile_snapshots());
+    let snapshots = hostile_snapshots();
+    let server = Server::serve(&snapshots);
     let reply = server.get("/browse/outputs/HX_W1");
     let html = reply.text();
     for (name, content) in [

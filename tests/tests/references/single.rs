@@ -58,7 +58,8 @@ fn body(connection: &mut Connection, target: &str) -> String {
 
 #[test]
 fn an_output_is_the_reference_that_reference_managers_save() {
-    let server = Server::serve(&hostile_snapshots());
+    let snapshots = hostile_snapshots();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let bibtex = "@article{example2024on,\n  author = {Example, Ada and Missing, Nemo},\n  \
         title = {On \\emph{testing}},\n  journal = {Journal of Tests},\n  year = {2024},\n  month = may,\n  \

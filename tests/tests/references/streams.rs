@@ -222,7 +222,8 @@ fn keys_of_a_long_list_are_different() {
 
 #[test]
 fn formats_of_references_are_of_outputs_and_have_fixed_members() {
-    let server = Server::serve(&hostile_snapshots());
+    let snapshots = hostile_snapshots();
+    let server = Server::serve(&snapshots);
     let check = |target: &str, parameter: &str, reason: &str| {
         let reply = server.get(target);
         assert_eq!(reply.status, 400, "{target}");

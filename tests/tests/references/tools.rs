@@ -155,7 +155,8 @@ fn a_processor_formats_the_references_of_the_sample() {
 #[test]
 fn extruct_reads_the_tags_of_a_page() {
     let Some(python) = python() else { return };
-    let server = Server::serve(&hostile_snapshots());
+    let snapshots = hostile_snapshots();
+    let server = Server::serve(&snapshots);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("page.html");
     let url = format!("http://{}/browse/outputs/HX_W1", server.address());

@@ -30,7 +30,7 @@ const PER_PAGE: u32 = 100;
 struct Comparison<'l> {
     _snapshots: Snapshots,
     snapshot: Snapshot,
-    lists: &'l Lists<'l>,
+    lists: &'l Lists<'static>,
     search: &'l Search,
     /// The row of each id.
     rows: BTreeMap<&'l str, usize>,

@@ -42,7 +42,7 @@ fn all_groups(connection: &mut Connection, target: &str) -> (Vec<Value>, u64) {
 }
 
 struct Comparison<'l> {
-    lists: &'l Lists<'l>,
+    lists: &'l Lists<'static>,
     server: &'l Server,
     connection: Connection,
     groups: usize,

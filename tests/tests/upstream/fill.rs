@@ -1,12 +1,15 @@
 //! A mirror that fetches all: the snapshot becomes the one that `pull` makes. A partial snapshot needs a host.
 
 use std::ffi::OsStr;
+use std::fs;
 
 use pinakes_tests::compiler;
 use pinakes_tests::server::Server;
-use pinakes_tests::static_host::Host;
+use pinakes_tests::static_host::{Behaviour, Host};
 
-use crate::upstream::setup::{Edition, Mirror, all_kinds, files_and_modes, run, wait_until};
+use crate::upstream::setup::{
+    Edition, Mirror, all_kinds, files_and_modes, pubkey, run, wait_until,
+};
 
 #[test]
 fn a_filled_mirror_is_what_pull_makes() {
@@ -51,4 +54,34 @@ fn a_partial_snapshot_is_refused_without_a_host() {
     let errors = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(8), "{errors}");
     assert!(errors.contains("--from"), "{errors}");
+}
+
+#[test]
+fn every_byte_of_a_snapshot_that_is_not_here_is_verified() {
+    let host = Host::new(Edition::Old.tree());
+    let verify = |host: &Host| {
+        let mirror = Mirror::empty();
+        let place = mirror.path();
+        let url = host.url();
+        let from = ["--from", &url, "--pubkey"].map(OsStr::new);
+        let key = pubkey();
+        let start = [OsStr::new("verify"), place.as_os_str()];
+        compiler(&[&start[..], &from, &[key.as_os_str()]].concat())
+    };
+    let verified = verify(&host);
+    let errors = String::from_utf8_lossy(&verified.stderr);
+    assert!(verified.status.success(), "{errors}");
+    let said = String::from_utf8_lossy(&verified.stdout);
+    assert!(said.contains("every byte and every record"), "{said}");
+    let bytes = fs::metadata(Edition::Old.snapshot().join("outputs/orders")).unwrap().len();
+    let wrong = Host::with_rule(Edition::Old.tree(), move |request| {
+        match request.path.ends_with("outputs/orders") {
+            true => Behaviour::ServesOther(vec![7; bytes as usize]),
+            false => Behaviour::Serves,
+        }
+    });
+    let refused = verify(&wrong);
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success(), "{errors}");
+    assert!(errors.contains("outputs/orders"), "{errors}");
 }

@@ -29,7 +29,9 @@ fn of_all_endpoints() -> Vec<Asked> {
     let asks = rounds::asks().into_iter().flat_map(|(_, asks)| asks);
     // A site has no limits, and no issues of a host.
     let asks = asks.filter(|ask| !["/rate-limit", "/health"].contains(&ask.target.as_str()));
-    answers(Edition::Old, asks.collect())
+    let ids = [Edition::Old.id(), "0123456789abcdef".to_owned()];
+    let named = ids.map(|id| Ask::get(format!("/@{id}/sources?per_page=1")));
+    answers(Edition::Old, asks.chain(named).collect())
 }
 
 #[test]

@@ -30,6 +30,12 @@ pub(super) struct Token {
     pub is_after_between: bool,
 }
 
+/// Whether a word is the number of a university: `2`, `06` or `xii`.
+fn is_ordinal(word: &str) -> bool {
+    let is_number = word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || word.len() <= 4 && word.bytes().all(|byte| matches!(byte, b'i' | b'v' | b'x'))
+}
+
 /// An affiliation, read once for all candidates.
 pub(super) struct Affiliation {
     pub tokens: Vec<Token>,
@@ -167,6 +173,14 @@ impl Affiliation {
         let began = is_university(span.start)
             && !tokens[span.start].is_after_between
             && before.is_some_and(|before| QUALIFIERS.contains(&before.folded.as_str()));
+        // "Hospital Universitario y Politécnico La Fe, Valencia" is no polytechnic.
+        let of_hospital = is_university(span.start)
+            && !tokens[span.start].is_after_between
+            && before.is_some_and(|before| before.word.text == HOSPITAL)
+            && !span.clone().any(|at| tokens[at].word.text == HOSPITAL);
+        // "Université Lyon 2" is not the Université de Lyon.
+        let is_numbered =
+            span.clone().any(is_university) && next.is_some_and(|next| is_ordinal(&next.folded));
         // "Robert Wood Johnson Medical School" is not the foundation.
         let behind = || {
             let inside = |token: &&Token| token.segment == segment && is_faculty(&token.folded);
@@ -175,7 +189,7 @@ impl Affiliation {
         let is_school = |token: &Token| ["college", "school"].contains(&token.folded.as_str());
         let has_school = behind().any(is_school)
             && !span.clone().any(|at| is_university(at) || is_school(&tokens[at]));
-        goes_on || is_hospital || has_school || began
+        goes_on || is_hospital || of_hospital || is_numbered || has_school || began
     }
 
     /// Whether a segment behind a token, before the next semicolon, is one of some folded cities.

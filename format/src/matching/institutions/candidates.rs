@@ -19,6 +19,10 @@ use crate::text::fold::fold;
 /// Words of a segment from which on parts of it are windows too, and the words of a part.
 const LONG_SEGMENT: usize = 6;
 const PART_WORDS: usize = 4;
+/// Organisations that a whole registry has.
+const ALL_ORGANISATIONS: f64 = 100_000.0;
+/// Bits of a rare word of a few records: enough for a whole name.
+const BITS_FEW: f64 = 10.5;
 /// Rows of a word from which on the rows of other words are looked up among them.
 const FEW_ROWS: u32 = 1_000;
 /// Greatest number of rows of a word that is read.
@@ -79,6 +83,21 @@ impl WordRows<'_> {
     }
 }
 
+/// How much a word of some records tells, in bits. A few records do not show how rare a word is among all organisations: a
+/// word of one record is taken for one of [`ALL_ORGANISATIONS`], a word of several for less, and none for more than
+/// [`BITS_FEW`].
+///
+/// ```text
+/// records   a word of 1   of 2   of 50
+/// 100000    16.6          15.6   11.0
+/// 100       10.5          10.5    1.2
+/// ```
+fn bits_of(count: f64, records: f64) -> f32 {
+    let seen = (records / count).log2();
+    let unseen = (ALL_ORGANISATIONS / records).log2().max(0.0) / count;
+    (seen + unseen).min(BITS_FEW).max(seen).max(0.1) as f32
+}
+
 /// The words of an affiliation, each looked up once.
 struct Words<'s> {
     rows: Vec<WordRows<'s>>,
@@ -104,7 +123,7 @@ impl<'s> Words<'s> {
             }
             let rows = snapshot.or_noted(rows_of_token(dictionary, token))?;
             if rows.count() > 0 {
-                words.bits[at] = (all / rows.count() as f64).log2().max(0.1) as f32;
+                words.bits[at] = bits_of(rows.count() as f64, all);
             }
             known.insert(&token.word.text, at);
             words.places.push(words.rows.len());
@@ -322,20 +341,48 @@ fn add_named(
     deadline: Deadline<'_>,
     found: &mut Vec<u32>,
 ) -> Result<(), QueryError> {
-    let Some(alternatives) = snapshot.alternatives(Entity::Institution)? else { return Ok(()) };
     for (segment, number) in affiliation.segments.iter().filter(|(text, _)| text.contains(' ')) {
         if crowded.contains(number) {
             found.extend(rows_named(snapshot, segment, deadline)?);
         }
-        let mut add = || -> Result<(), ReadError> {
-            let cursor = alternatives.seek(segment.as_bytes())?;
-            let entry = cursor.current().filter(|(text, _)| *text == segment.as_bytes());
-            entry.map_or(Ok(()), |(_, rows)| rows.each(|row| found.push(row)))
-        };
-        snapshot.or_noted(add())?;
+        found.extend(rows_otherwise_named(snapshot, segment)?);
     }
     found.retain(|row| !snapshot.suppressed().has(Entity::Institution, *row));
     Ok(())
+}
+
+/// The rows with a segment as an alternative name.
+fn rows_otherwise_named(snapshot: &Snapshot, segment: &str) -> Result<Vec<u32>, QueryError> {
+    let mut found = Vec::new();
+    let mut read = || -> Result<(), ReadError> {
+        let Some(alternatives) = snapshot.alternatives(Entity::Institution)? else {
+            return Ok(());
+        };
+        let cursor = alternatives.seek(segment.as_bytes())?;
+        let entry = cursor.current().filter(|(text, _)| *text == segment.as_bytes());
+        entry.map_or(Ok(()), |(_, rows)| rows.each(|row| found.push(row)))
+    };
+    let read = read();
+    snapshot.or_noted(read)?;
+    Ok(found)
+}
+
+/// The rows with a whole segment as a name, if the snapshot has a part of all organisations: the name may be that of another
+/// one, of which a part of the name is this one's. `None` of a snapshot with a whole registry.
+pub(super) fn rows_of_whole_segments(
+    snapshot: &Snapshot,
+    affiliation: &Affiliation,
+    deadline: Deadline<'_>,
+) -> Result<Option<Vec<u32>>, QueryError> {
+    if f64::from(snapshot.count(Entity::Institution)) >= ALL_ORGANISATIONS {
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    for (segment, _) in &affiliation.segments {
+        found.extend(rows_named(snapshot, segment, deadline)?);
+        found.extend(rows_otherwise_named(snapshot, segment)?);
+    }
+    Ok(Some(found))
 }
 
 /// The tokens of each segment, of each two neighbours, and of the parts of a long segment.

@@ -25,7 +25,9 @@ use std::ops::Range;
 use crate::autocomplete::Identifier;
 use crate::entity::Entity;
 use crate::matching::institutions::affiliation::Affiliation;
-use crate::matching::institutions::candidates::{named_as_departments, rows};
+use crate::matching::institutions::candidates::{
+    named_as_departments, rows, rows_of_whole_segments,
+};
 use crate::matching::institutions::names::best_name;
 use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question, identified};
 use crate::query::{Deadline, QueryError};
@@ -67,6 +69,8 @@ struct Found {
     rarest: f32,
     form: Form,
     has_city: bool,
+    /// Whether the name may be sure without its place.
+    is_whole: bool,
     /// Whether another city follows the name.
     is_elsewhere: bool,
     /// Whether the country agrees; `None` if the text names none.
@@ -94,7 +98,13 @@ impl Found {
             && match self.form {
                 Form::Acronym => self.has_city && self.bits >= BITS_ACRONYM,
                 _ if is_placed => self.bits >= BITS_PLACED,
-                _ => self.bits >= BITS_ALONE && self.rarest >= BITS_RARE,
+                // "University of Miami" is not Miami University.
+                _ => {
+                    self.is_whole
+                        && self.quality >= QUALITY_ORDER
+                        && self.bits >= BITS_ALONE
+                        && self.rarest >= BITS_RARE
+                }
             }
     }
 }
@@ -128,7 +138,9 @@ pub(super) fn find(
     if found.is_empty() {
         read(named_as_departments(snapshot, &affiliation, deadline)?, &mut found)?;
     }
+    let whole = rows_of_whole_segments(snapshot, &affiliation, deadline)?;
     for of in &mut found {
+        of.is_whole = whole.as_ref().is_none_or(|rows| rows.contains(&of.row));
         of.is_elsewhere = !of.has_city
             && of.form != Form::School
             && affiliation.has_city_behind(of.span.end - 1, &cities);

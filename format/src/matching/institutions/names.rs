@@ -267,6 +267,7 @@ pub(super) fn best_name(
         form,
         has_city,
         // `find` decides this when the cities of all records are known.
+        is_whole: true,
         is_elsewhere: false,
         has_country,
         parents,

@@ -151,7 +151,7 @@ pub(super) const DEPARTMENTS: [&str; 7] =
     ["department", "departments", "dept", "division", "section", "service", "unit"];
 
 /// Words before `university` that make another university of the same place.
-pub(super) const QUALIFIERS: [&str; 14] = [
+pub(super) const QUALIFIERS: [&str; 16] = [
     "agricultural",
     "autonomous",
     "catholic",
@@ -159,6 +159,8 @@ pub(super) const QUALIFIERS: [&str; 14] = [
     "free",
     "islamic",
     "medical",
+    "medizinische",
+    "medizinischen",
     "national",
     "normal",
     "open",

@@ -1,5 +1,6 @@
 //! The outputs that share the rarest words of a citation.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::entity::Entity;
@@ -18,6 +19,8 @@ const POSTINGS_MAX: u64 = 4_000;
 const ROWS_MAX: usize = 200;
 /// Words of a citation that are looked up, the rarest first.
 const RARE_WORDS_MAX: usize = 24;
+/// Languages of a word whose lists are looked into: the word is most frequent there.
+const TERMS_LOOKED_UP: usize = 2;
 
 /// A citation whose words are looked up.
 pub(super) struct Cited<'q, 's> {
@@ -70,32 +73,29 @@ impl<'q, 's> Cited<'q, 's> {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Vec<u32>, QueryError> {
-        let mut terms: Vec<(f32, &TrueTerm<'s>)> = Vec::new();
-        for (of_word, bits) in self.terms.iter().zip(&self.bits) {
-            terms.extend(of_word.iter().map(|term| (*bits, term)));
-        }
-        terms.sort_by_key(|(_, term)| term.records);
-        terms.truncate(RARE_WORDS_MAX);
+        let words = self.rarest_words();
         let suppressed = snapshot.suppressed();
         let has = |term: &TrueTerm<'_>, row| {
             !suppressed.has(Entity::Output, row) && !term.is_removed(row)
         };
         let mut found: HashMap<u32, f32> = HashMap::new();
         let mut left = POSTINGS_MAX;
-        let mut others = terms.as_slice();
-        while let Some(((bits, term), rest)) = others.split_first()
-            && term.records <= left
+        let mut others = words.as_slice();
+        while let Some((word, rest)) = others.split_first()
+            && word.terms.iter().map(|term| term.records).sum::<u64>() <= left
         {
-            left -= term.records;
-            let mut add = || -> Result<(), ReadError> {
-                let mut postings = term.term.postings()?;
-                postings.each_below(NO_ROW, |row, _| {
-                    if has(term, row) {
-                        *found.entry(row).or_default() += bits;
-                    }
-                })
-            };
-            snapshot.or_noted(add())?;
+            for term in &word.terms {
+                left -= term.records;
+                let mut add = || -> Result<(), ReadError> {
+                    let mut postings = term.term.postings()?;
+                    postings.each_below(NO_ROW, |row, _| {
+                        if has(term, row) {
+                            *found.entry(row).or_default() += word.bits;
+                        }
+                    })
+                };
+                snapshot.or_noted(add())?;
+            }
             others = rest;
         }
         if found.is_empty() {
@@ -105,39 +105,64 @@ impl<'q, 's> Cited<'q, 's> {
         best_first(&mut rows, ROWS_MAX);
         // Ascending, since postings are read in the order of rows.
         rows.sort_unstable_by_key(|(row, _)| *row);
-        for (bits, term) in others {
-            deadline.check()?;
-            let mut look_up = || -> Result<(), ReadError> {
-                let mut postings = term.term.postings()?;
-                for (row, sum) in &mut rows {
-                    postings.seek(*row)?;
-                    if postings.row() == *row && has(term, *row) {
-                        *sum += bits;
+        for word in others {
+            for term in word.terms.iter().take(TERMS_LOOKED_UP) {
+                deadline.check()?;
+                let mut look_up = || -> Result<(), ReadError> {
+                    let mut postings = term.term.postings()?;
+                    for (row, sum) in &mut rows {
+                        postings.seek(*row)?;
+                        if postings.row() == *row && has(term, *row) {
+                            *sum += word.bits;
+                        }
                     }
-                }
-                Ok(())
-            };
-            snapshot.or_noted(look_up())?;
+                    Ok(())
+                };
+                snapshot.or_noted(look_up())?;
+            }
         }
         best_first(&mut rows, READ_MAX);
         Ok(rows.into_iter().map(|(row, _)| row).collect())
     }
+
+    /// The rarest words, the rarest first. A word is as frequent as it is in the language that has it most: what it is in
+    /// other languages of the snapshot changes nothing.
+    fn rarest_words(&self) -> Vec<RareWord<'_, 's>> {
+        let mut words: Vec<RareWord<'_, 's>> = Vec::with_capacity(self.terms.len());
+        for (of_word, bits) in self.terms.iter().zip(&self.bits).filter(|(of, _)| !of.is_empty()) {
+            let mut terms: Vec<&TrueTerm<'s>> = of_word.iter().collect();
+            terms.sort_by_key(|term| Reverse(term.records));
+            words.push(RareWord { bits: *bits, terms });
+        }
+        words.sort_by_key(|word| word.terms.first().map(|term| term.records));
+        words.truncate(RARE_WORDS_MAX);
+        words
+    }
+}
+
+/// A word of a citation that records have.
+struct RareWord<'c, 's> {
+    /// What the word tells.
+    bits: f32,
+    /// The word in each language, the most frequent first.
+    terms: Vec<&'c TrueTerm<'s>>,
 }
 
 /// Finds the rows that have the two rarest of frequent words, within a bounded number of steps.
 fn rows_of_frequent<'s>(
-    terms: &[(f32, &TrueTerm<'s>)],
+    words: &[RareWord<'_, 's>],
     found: &mut HashMap<u32, f32>,
     has: impl Fn(&TrueTerm<'s>, u32) -> bool,
     deadline: Deadline<'_>,
 ) -> Result<(), QueryError> {
-    let [(bits, rare_term), rest @ ..] = terms else { return Ok(()) };
+    let mut terms = words.iter().filter_map(|word| Some((word.bits, *word.terms.first()?)));
+    let Some((bits, rare_term)) = terms.next() else { return Ok(()) };
     let mut rare = rare_term.term.postings()?;
-    let Some((other_bits, other_term)) = rest.first() else {
+    let Some((other_bits, other_term)) = terms.next() else {
         // The first rows are the most cited.
         while rare.row() != NO_ROW && found.len() < READ_MAX {
             if has(rare_term, rare.row()) {
-                found.insert(rare.row(), *bits);
+                found.insert(rare.row(), bits);
             }
             rare.advance()?;
         }

@@ -87,7 +87,14 @@ pub(super) fn find(
     decide(&mut judged);
     judged.retain(|judged| judged.candidate.score >= SCORE_MIN);
     judged.truncate(CANDIDATES_MAX);
-    Ok(judged.into_iter().map(|judged| judged.candidate).collect())
+    let mut candidates: Vec<Candidate> =
+        judged.into_iter().map(|judged| judged.candidate).collect();
+    // The best record by all evidence stays the first; clients take the others by their scores.
+    if let Some((best, others)) = candidates.split_first_mut() {
+        others.sort_by(|a, b| b.score.total_cmp(&a.score));
+        others.iter_mut().for_each(|other| other.score = other.score.min(best.score));
+    }
+    Ok(candidates)
 }
 
 /// Makes the best record sure, if its evidence suffices and leads.

@@ -115,6 +115,10 @@ impl Query {
             let set = &self.matching_set(&matches, snapshot, deadline)?.set.rows;
             let rows = self.rows_by_values(by, set, part, snapshot, deadline)?;
             (set.count(), rows, "read from the records")
+        } else if let Some(folded) = self.ordering_name() {
+            let set = &self.matching_set(&matches, snapshot, deadline)?.set.rows;
+            let rows = self.rows_by_name(folded, set, part, snapshot, deadline)?;
+            (set.count(), rows, "by names")
         } else if is_row_order(&keys) {
             let (count, rows) = self.page_in_row_order(&matches, snapshot, deadline)?;
             (count, rows, "in row order")

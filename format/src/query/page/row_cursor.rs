@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! row order    the next row; the chunks after it are intersected until a batch is full
+//! by names     the next position, as sorted
 //! sorted       the next position; a batch is found as a page of 131,072 records is
 //! sample       one batch
 //! ```
@@ -113,7 +114,8 @@ impl Query {
     ) -> Result<Vec<u32>, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
         let keys = self.directed_orders(snapshot)?;
-        if self.sample.is_none() && is_row_order(&keys) {
+        let name = self.ordering_name();
+        if self.sample.is_none() && name.is_none() && is_row_order(&keys) {
             return rows_from(&matches, cursor, deadline);
         }
         let part = ListPart { from: cursor.next, rows_max: SORTED_BATCH_ROWS };
@@ -121,7 +123,12 @@ impl Query {
             Some(sample) => self.sample_page(sample, &matches, &keys, part, snapshot, deadline)?.1,
             None => {
                 let matching = self.matching_set(&matches, snapshot, deadline)?;
-                self.sorted_rows(matching.named(), &keys, part, snapshot, deadline)?
+                match name {
+                    Some(folded) => {
+                        self.rows_by_name(folded, &matching.set.rows, part, snapshot, deadline)?
+                    }
+                    None => self.sorted_rows(matching.named(), &keys, part, snapshot, deadline)?,
+                }
             }
         };
         cursor.next += rows.len() as u64;

@@ -8,7 +8,9 @@
 //! ```
 
 use crate::entity::Entity;
-use crate::schema::{Scheme, parse_record_id, strip_id_prefix};
+use crate::schema::{
+    Scheme, parse_record_id, spellings_of_doi, strip_id_prefix, without_repeated_prefix,
+};
 
 /// The longest id that may as well be a word, in bytes: `W1234`.
 const ID_WORD_BYTES_MAX: usize = 5;
@@ -62,10 +64,8 @@ impl Identifier {
         let values =
             |kind, key, values| Some(Identifier { kind, of: IdentifierOf::Values(key, values) });
         if let Some(doi) = Scheme::Doi.parse(text) {
-            // A dot behind a DOI mostly ends a sentence, and a DOI may end with a dot.
-            let short = doi.trim_end_matches(['.', ',', ';']).to_owned();
             let kind = if doi.starts_with(ARXIV_DOI) { "arxiv" } else { "doi" };
-            return values(kind, "doi", if short == doi { vec![doi] } else { vec![doi, short] });
+            return values(kind, "doi", spellings_of_doi(&doi));
         }
         let lower = text.to_ascii_lowercase();
         if let Some(id) = arxiv(&lower) {
@@ -99,8 +99,8 @@ impl Identifier {
         };
         let value = match self.of {
             IdentifierOf::Record(..) => None,
-            // The last spelling has no punctuation behind the identifier.
-            IdentifierOf::Values(_, values) => values.into_iter().next_back(),
+            // The shortest spelling has no punctuation behind the identifier.
+            IdentifierOf::Values(_, values) => values.into_iter().min_by_key(String::len),
             IdentifierOf::Others(normal) => Some(normal),
         };
         SearchedIdentifier { kind: self.kind, address: value.map(|value| format!("{page}{value}")) }
@@ -110,16 +110,6 @@ impl Identifier {
 /// Whether an id may as well be a word, such as `W3`: the id is bare and has fewer than five digits.
 fn is_word(id: &str) -> bool {
     strip_id_prefix(id).is_none() && !id.contains('/') && id.len() <= ID_WORD_BYTES_MAX
-}
-
-/// Leaves out all prefixes of a DOI but the last: `https://doi.org/https://doi.org/10.1000/abc`.
-fn without_repeated_prefix(text: &str) -> &str {
-    let lower = text.to_ascii_lowercase();
-    let prefixes = ["doi.org/", "doi:"];
-    let count: usize = prefixes.iter().map(|prefix| lower.matches(prefix).count()).sum();
-    let last = prefixes.iter().filter_map(|prefix| lower.rfind(prefix)).max();
-    let last = last.filter(|_| count > 1 && !lower.starts_with("10."));
-    last.map_or(text, |last| &text[last..])
 }
 
 /// The id of a text in lower case that names a paper of arXiv, without its version.
@@ -197,13 +187,18 @@ mod tests {
             "doi:doi:10.1000/abc",
             "https://doi.org/doi:10.1000/abc",
         ] {
-            check(text, "doi", "doi", &[doi]);
+            check(text, "doi", "doi", &[doi, "10.1000/abc."]);
         }
-        check("10.1000/abc.", "doi", "doi", &["10.1000/abc.", doi]);
+        check("10.1000/abc.", "doi", "doi", &["10.1000/abc.", doi, "10.1000/abc."]);
         for text in ["1706.03762", "arXiv:1706.03762v5", "https://arxiv.org/pdf/1706.03762v5.pdf"] {
             check(text, "arxiv", "doi", &["10.48550/arxiv.1706.03762"]);
         }
-        check("10.48550/arXiv.1706.03762", "arxiv", "doi", &["10.48550/arxiv.1706.03762"]);
+        check(
+            "10.48550/arXiv.1706.03762",
+            "arxiv",
+            "doi",
+            &["10.48550/arxiv.1706.03762", "10.48550/arxiv.1706.03762."],
+        );
         check("arxiv:hep-th/9901001", "arxiv", "doi", &["10.48550/arxiv.hep-th/9901001"]);
         check("PMID 11565961", "pmid", "ids.pmid", &["11565961"]);
         check("https://pubmed.ncbi.nlm.nih.gov/11565961/", "pmid", "ids.pmid", &["11565961"]);

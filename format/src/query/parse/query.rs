@@ -18,6 +18,7 @@ use crate::query::parse::sort::{SortKey, ValueSort, parse_sort};
 use crate::query::parse::statistics_keys::StatisticsKeys;
 use crate::record::{LegacyEntity, Members, View};
 use crate::schema::{Direction, Index, Keys, keys_of, keys_of_legacy, keys_of_openalex};
+use crate::text::fold::fold;
 
 /// The name of the ids that a record refers to, beside its members.
 pub const REFERENCES: &str = "references";
@@ -36,7 +37,7 @@ pub struct Query {
     pub keys: &'static Keys,
     /// Expressions that must all be true of a record.
     pub filter: Vec<Expression>,
-    /// Sort keys; ids break ties. Empty for the row order, or for the order by relevance of a search.
+    /// Sort keys; ids break ties. Empty for the row order, or for the order by relevance or by names of a search.
     pub sort: Vec<SortKey>,
     /// The number of sort keys before relevance; `None` for a sort that does not name relevance.
     pub relevance: Option<usize>,
@@ -48,6 +49,8 @@ pub struct Query {
     pub per_page: u32,
     /// What the query finds.
     pub result_kind: ResultKind,
+    /// The folded text of a search of names, in whose order a list without a sort is.
+    pub searched_name: Option<String>,
     /// A random sample takes the place of the matching records.
     pub sample: Option<Sample>,
     /// Of the matching versions of a work, only the first in row order is found.
@@ -79,6 +82,7 @@ impl Query {
             sort: Vec::new(),
             relevance: None,
             by_values: None,
+            searched_name: None,
             page: NonZeroU32::MIN,
             per_page: PAGE_SIZE_DEFAULT,
             result_kind: ResultKind::List,
@@ -123,7 +127,10 @@ impl Query {
     pub fn add_search(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
         let search = match full_text_search(self.keys, text, false)? {
             Some(search) => search,
-            None => parse_search(self.keys, text)?,
+            None => {
+                self.searched_name = Some(fold(text)).filter(|folded| !folded.is_empty());
+                parse_search(self.keys, text)?
+            }
         };
         self.filter.push(search);
         self.check_expressions(text)

@@ -1,8 +1,9 @@
 //! `/resolve/{identifier}`: from an identifier in any spelling to the record that has it.
 
 use http::StatusCode;
-use pinakes_format::autocomplete::{ENTITIES, Identifier, find_identified};
+use pinakes_format::autocomplete::{Candidates, ENTITIES, Identifier, find_identified};
 use pinakes_format::entity::{CATALOG, Entity, IdFormat};
+use pinakes_format::schema::without_repeated_prefix;
 use pinakes_format::storage::ReadError;
 use pinakes_format::text::fold::fold;
 use serde_json::{Value, json};
@@ -20,13 +21,16 @@ pub const RESOLVE: Endpoint = Endpoint {
     ..Endpoint::new("/resolve/{identifier}", Charge::Minute, plan)
 };
 
-/// Parses the rest of a path as an identifier: bare, with its label, or as a URL, raw or percent-encoded.
+/// Parses the rest of a path as an identifier: bare, with its label, or as a URL, raw or percent-encoded, also with two
+/// labels or URLs before it.
 pub fn parse(raw: &str) -> Option<Identifier> {
     let decoded = decode(raw)?;
     let text = decoded.trim();
     // Proxies merge the two slashes of a raw URL.
     let merged = ["https:/", "http:/"].iter().find_map(|protocol| text.strip_prefix(protocol));
-    Identifier::parse(text).or_else(|| Identifier::parse(merged?))
+    Identifier::parse(text)
+        .or_else(|| Identifier::parse(merged?))
+        .or_else(|| Identifier::parse(without_repeated_prefix(text)))
 }
 
 /// Whether the rest of a path is an identifier, in a spelling that no path of a record has.
@@ -78,8 +82,14 @@ fn answer(identifier: &Identifier, raw: &str, call: &Call<'_>) -> Answer {
     let is_other = |entity: &Entity| entity.facts().has_single && !ENTITIES.contains(entity);
     let entities: Vec<Entity> =
         ENTITIES.iter().copied().chain(Entity::all().filter(is_other)).collect();
-    let found = limits
-        .run(|deadline| find_identified(identifier, &entities, &folded, snapshot, deadline))?;
+    let mut found = Candidates::default();
+    for spelling in identifier.spellings() {
+        if found.count == 0 {
+            found = limits.run(|deadline| {
+                find_identified(&spelling, &entities, &folded, snapshot, deadline)
+            })?;
+        }
+    }
     match found.best.as_slice() {
         [] => {
             let lists = limits.run(|deadline| referring_lists(identifier, snapshot, deadline))?;
@@ -138,6 +148,7 @@ mod tests {
             "https:/doi.org/10.1000/a(b)",
             "https%3A%2F%2Fdoi.org%2F10.1000%2Fa(b)",
             "doi:10.1000/a(b)",
+            "https://doi.org/https:/doi.org/10.1000/a(b)",
             "%20DOI:10.1000/A(B)%20",
         ] {
             assert_eq!(parse(raw), expected, "{raw}");

@@ -43,9 +43,18 @@ pub fn encoded(text: &str) -> String {
 
 /// Decodes the parameters of a raw query, without the ignored ones; a detail for each that is not UTF-8.
 pub fn query_pairs(raw: &str) -> impl Iterator<Item = Result<(String, String), Detail>> {
-    raw.split('&').filter(|pair| !pair.is_empty()).filter_map(|pair| {
+    query_pairs_with(raw, " ")
+}
+
+/// As [`query_pairs`], with another text than a space for a plus sign that is not encoded.
+pub fn query_pairs_with(
+    raw: &str,
+    plus: &str,
+) -> impl Iterator<Item = Result<(String, String), Detail>> {
+    raw.split('&').filter(|pair| !pair.is_empty()).filter_map(move |pair| {
         let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
-        let spaced = |raw: &str| decode(&raw.replace('+', " ")).map(|decoded| decoded.into_owned());
+        let spaced =
+            |raw: &str| decode(&raw.replace('+', plus)).map(|decoded| decoded.into_owned());
         let (Some(name), Some(value)) = (spaced(raw_name), spaced(raw_value)) else {
             let reason = "is no percent-encoded UTF-8; a `%` itself is written `%25`";
             return Some(Err(Detail::new(raw_name, raw_value, reason)));

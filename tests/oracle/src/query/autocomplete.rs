@@ -118,6 +118,19 @@ impl<'l> Autocomplete<'l> {
         })
     }
 
+    /// Sorts rows of a list, which ascend in its default order, by how well their names match a text.
+    pub(super) fn sort_rows(&self, route: &str, text: &str, rows: &mut [usize]) {
+        let Some(place) = SUGGESTED.iter().position(|suggested| suggested.route == route) else {
+            return;
+        };
+        let folded = fold(text);
+        rows.sort_by_cached_key(|row| {
+            let candidate = &self.candidates[place][*row];
+            let cited = Reverse(candidate.cited_by_count);
+            (candidate.tier(&folded), cited, candidate.number)
+        });
+    }
+
     fn gathered(
         &self,
         route: &str,

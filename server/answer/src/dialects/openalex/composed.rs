@@ -178,15 +178,21 @@ pub fn authorship(
     Ok(())
 }
 
-/// Appends how many different values the authors of a work have at a member of a list of theirs.
+/// Appends how many different values the authors of a work have at one of two members of a list of theirs: at the second
+/// where the first is absent, as the id of an institution without a record is.
 pub fn distinct(
     work: &Stored<'_>,
     list: &'static str,
-    member: &'static str,
+    [member, other]: [&'static str; 2],
     out: &mut Vec<u8>,
 ) -> Result<bool, ReadError> {
     let listed = work.list("authors").flat_map(|author| author.get(list).elements());
-    let mut values: Vec<&[u8]> = listed.map(|element| element.get(member).json()).collect();
+    let mut values: Vec<&[u8]> = listed
+        .map(|element| match element.get(member) {
+            value if value.is_null() => element.get(other).json(),
+            value => value.json(),
+        })
+        .collect();
     values.sort_unstable();
     values.dedup();
     json::unsigned(out, values.len() as u64);

@@ -15,8 +15,11 @@ use pinakes_format::schema::{Kind, parse_record_id};
 use crate::dialects::openalex::names::{CONTINENTS, Reads};
 use crate::dialects::openalex::values::ADDRESS;
 
+/// Stands for a plus sign that is not encoded: it joins codes and ids, and is a space in texts.
+pub const PLUS: &str = "\u{1f}";
+
 /// The collections of OpenAlex that codes belong to.
-const COLLECTIONS: [&str; 12] = [
+const COLLECTIONS: [&str; 13] = [
     "types",
     "work-types",
     "source-types",
@@ -27,6 +30,7 @@ const COLLECTIONS: [&str; 12] = [
     "licenses",
     "oa-statuses",
     "keywords",
+    "indexes",
     "sdg",
     "sdgs",
 ];
@@ -54,16 +58,17 @@ pub fn expressions(text: &str) -> Vec<String> {
     expressions
 }
 
-/// The parts of a value that must all hold, `fr+gb` of the codes or ids of a list. A plus sign in a URL is a space.
-pub fn conjuncts(kind: Option<Kind>, value: &str) -> Vec<&str> {
-    match kind {
-        Some(Kind::Id(_) | Kind::AnyId | Kind::Code)
-            if !value.is_empty() && !value.contains(['"', '|']) =>
-        {
-            value.split(['+', ' ']).filter(|part| !part.is_empty()).collect()
-        }
-        _ => vec![value],
-    }
+/// The parts of a value that must all hold, `fr+gb` of the codes or ids of a list. A code may have spaces: `book series`.
+pub fn conjuncts(kind: Option<Kind>, joined: &str) -> Vec<String> {
+    let is_join: fn(char) -> bool = match kind {
+        _ if joined.is_empty() || joined.contains(['"', '|']) => |_| false,
+        Some(Kind::Id(_) | Kind::AnyId) => |c| matches!(c, '+' | ' ') || PLUS.contains(c),
+        Some(Kind::Code) => |c| c == '+' || PLUS.contains(c),
+        _ => |_| false,
+    };
+    let parts = joined.split(is_join).map(|part| part.replace(PLUS, " "));
+    let parts: Vec<String> = parts.filter(|part| !part.trim().is_empty()).collect();
+    if parts.is_empty() { vec![String::new()] } else { parts }
 }
 
 /// A value in the spelling of the interface's filters.
@@ -86,7 +91,11 @@ pub fn translated(kind: Option<Kind>, reads: Reads, value: &str) -> String {
             value => {
                 let value = if is_code { code_of(value) } else { value };
                 let value = read(reads, value);
-                if value.contains([',', '|']) { format!("\"{value}\"") } else { value.into_owned() }
+                let is_quoted = value.len() > 1 && value.starts_with('"') && value.ends_with('"');
+                match value.contains([',', '|']) && !is_quoted {
+                    true => format!("\"{value}\""),
+                    false => value.into_owned(),
+                }
             }
         })
         .collect();
@@ -108,13 +117,15 @@ fn read(reads: Reads, value: &str) -> Cow<'_, str> {
     }
 }
 
-/// The expression of a version that the best open location has at least.
+/// The expression of a version that the best open location has, or has at least.
 pub fn open_version(value: &str) -> Option<&'static str> {
     Some(match value.to_ascii_lowercase().as_str() {
         "any" => "best_oa_venue.is_oa:true",
         "acceptedorpublished" => "best_oa_venue.version:acceptedVersion|publishedVersion",
-        "published" => "best_oa_venue.version:publishedVersion",
-        "null" => "best_oa_venue.is_oa:null",
+        "published" | "publishedversion" => "best_oa_venue.version:publishedVersion",
+        "acceptedversion" => "best_oa_venue.version:acceptedVersion",
+        "submittedversion" => "best_oa_venue.version:submittedVersion",
+        "null" => "best_oa_venue.version:null",
         _ => return None,
     })
 }
@@ -146,5 +157,37 @@ pub fn code_of(value: &str) -> &str {
     match bare.split_once('/') {
         Some((collection, code)) if COLLECTIONS.contains(&collection) => code,
         _ => bare,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plus_signs_join_codes_and_ids() {
+        let check = |kind: Kind, joined: &str, expected: &[&str]| {
+            assert_eq!(conjuncts(Some(kind), joined), expected, "{joined}");
+        };
+        check(Kind::Code, &format!("fr{PLUS}gb"), &["fr", "gb"]);
+        check(Kind::Code, "fr+gb", &["fr", "gb"]);
+        check(Kind::Code, "book series", &["book series"]);
+        check(Kind::Code, "!ebook platform", &["!ebook platform"]);
+        check(Kind::AnyId, "I1 I2", &["I1", "I2"]);
+        check(Kind::AnyId, "", &[""]);
+        check(Kind::Code, &format!("fr|gb{PLUS}de"), &["fr|gb de"]);
+        check(Kind::Text, &format!("a{PLUS}b"), &["a b"]);
+    }
+
+    #[test]
+    fn values_are_spelled_as_filters_have_them() {
+        let check = |kind: Kind, value: &str, expected: &str| {
+            assert_eq!(translated(Some(kind), Reads::Same, value), expected, "{value}");
+        };
+        check(Kind::Text, "A, b", "\"A, b\"");
+        check(Kind::Text, "\"A, b\"", "\"A, b\"");
+        check(Kind::Text, "\"A, b\"|\"C|d\"", "\"A, b\"|\"C|d\"");
+        check(Kind::Code, "https://openalex.org/indexes/doaj", "doaj");
+        check(Kind::Code, "types/article|null", "article|null");
     }
 }

@@ -148,11 +148,13 @@ static WORK: [Member; 50] = [
         })?;
         Ok(!work.at("institution_assertions").is_null())
     }),
-    by("institutions_distinct_count", "authors.affiliations.id", |work, out| {
-        distinct(work, "affiliations", "id", out)
-    }),
-    by("countries_distinct_count", "authors.countries.code", |work, out| {
-        distinct(work, "countries", "code", out)
+    by(
+        "institutions_distinct_count",
+        "authors.affiliations.id,authors.affiliations.name",
+        |work, out| distinct(work, "affiliations", ["id", "name"], out),
+    ),
+    by("countries_distinct_count", "authors.countries.code,authors.countries.name", |work, out| {
+        distinct(work, "countries", ["code", "name"], out)
     }),
     by("corresponding_author_ids", "authors.id,authors.is_corresponding", |work, out| {
         addresses(corresponding(work).map(|author| author.get("id")), out)

@@ -156,11 +156,13 @@ fn plan_identifier(
             let message = format!("The record was merged into {id}");
             return Ok(Reply::redirect(StatusCode::MOVED_PERMANENTLY, &location, message));
         }
-        let found = identifier.find_rows(snapshot, &[entity])?;
-        match found.first().and_then(|(_, rows)| rows.first()) {
-            Some(row) => render(entity, *row, &members, call),
-            None => Ok(absent("No record of the snapshot has this identifier")),
+        for spelling in identifier.spellings() {
+            let found = spelling.find_rows(snapshot, &[entity])?;
+            if let Some(row) = found.first().and_then(|(_, rows)| rows.first()) {
+                return render(entity, *row, &members, call);
+            }
         }
+        Ok(absent("No record of the snapshot has this identifier"))
     }))
 }
 
@@ -205,7 +207,7 @@ fn plan_tables(planning: &Planning<'_>) -> Result<Planned, Reply> {
         LISTS.iter().map(|list| (list.name().to_owned(), describe(list))).collect();
     let snapshot = &call.snapshot.manifest().id;
     let tables = json!({ "snapshot": snapshot, "guide": "/docs/API.md", "lists": lists });
-    Ok(Planned::Reply(Reply::json(tables.to_string())))
+    Ok(Planned::Reply(call.not_modified().unwrap_or_else(|| Reply::json(tables.to_string()))))
 }
 
 /// The names that a list takes, each with the key of the interface that it stands for.

@@ -18,14 +18,14 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::ReadError;
 
 use crate::dialects::openalex::filter_text::{
-    conjuncts, expressions, has_other_identifier, open_version, translated,
+    PLUS, conjuncts, expressions, has_other_identifier, open_version, translated,
 };
 use crate::dialects::openalex::members::{Member, members};
 use crate::dialects::openalex::names::{KeyName, List, Reads};
 use crate::list::parameters::{PAGE_MAX, SEARCH_EXACT};
 use crate::reply::{DETAILS_MAX, Detail};
 use crate::request::named_snapshot::is_snapshot_id;
-use crate::request::parameters::{GIVEN_TWICE, query_pairs};
+use crate::request::parameters::{GIVEN_TWICE, query_pairs_with};
 
 /// The most records, or groups, of a page.
 const PER_PAGE_MAX: u32 = 200;
@@ -172,8 +172,10 @@ struct Parser {
 impl Parser {
     /// Splits the query into parameters.
     fn read(&mut self, raw: &str) {
-        for pair in query_pairs(raw) {
+        for pair in query_pairs_with(raw, PLUS) {
             let (name, value) = match pair {
+                // Only a filter has plus signs that join values.
+                Ok((name, value)) if name != "filter" => (name, value.replace(PLUS, " ")),
                 Ok(pair) => pair,
                 Err(detail) => {
                     self.details.push(detail);
@@ -265,7 +267,8 @@ impl Parser {
         self.pages(snapshot);
     }
 
-    fn add_expression(&mut self, text: &str) {
+    fn add_expression(&mut self, joined: &str) {
+        let text = &joined.replace(PLUS, " ");
         let Some((name, value)) = text.split_once(':') else {
             let reason = "lacks its colon; an expression is `key:value`";
             return self.refuse("filter", text, reason.to_owned());
@@ -296,14 +299,17 @@ impl Parser {
             Reads::OpenVersion => match open_version(value) {
                 Some(expression) => vec![expression.to_owned()],
                 None => {
-                    let reason = "must be `any`, `acceptedOrPublished` or `published`";
+                    let reason = "must be `any`, `acceptedOrPublished`, `published`, `null`, or a version of a location";
                     return self.refuse("filter", text, reason.to_owned());
                 }
             },
             reads => {
-                let values = if is_many { conjuncts(kind, value) } else { vec![value] };
-                let translated = |value| format!("{key}:{}", translated(kind, reads, value));
-                values.into_iter().map(translated).collect()
+                let joined =
+                    joined.split_once(':').map_or("", |(_, value)| value).trim_matches(' ');
+                let values = if is_many { conjuncts(kind, joined) } else { vec![value.to_owned()] };
+                let translated =
+                    |value: &String| format!("{key}:{}", translated(kind, reads, value));
+                values.iter().map(translated).collect()
             }
         };
         for expression in expressions {

@@ -20,7 +20,7 @@ use crate::dialects::openalex::values::{ADDRESS, API};
 use crate::list::groups::count_groups;
 use crate::reply::{Detail, Reply};
 use crate::request::parameters::{encoded, query_pairs};
-use crate::request::path::echo;
+use crate::request::path::{decode, echo};
 
 /// The parameters of a small list.
 const PARAMETERS: [&str; 8] =
@@ -67,11 +67,12 @@ impl SmallList {
 
     /// Plans the record of one value.
     pub fn plan_one(&'static self, raw: &str, call: &Call<'_>) -> Result<Planned, Reply> {
-        let value = code_of(raw).to_owned();
+        let decoded = decode(raw).unwrap_or_default();
+        let value = code_of(&decoded).to_owned();
         let filter = encoded(&format!("{}:{value}", self.key));
         let (_, request) =
             self.request(&format!("filter={filter}&per_page={PER_PAGE_MAX}"), call)?;
-        Ok(Planned::work(Cost::Large, move |call| {
+        Ok(Planned::unless_current(call, Cost::Large, move |call| {
             let (_, found) = self.entries(&request, &EntryFilter::default(), call)?;
             let is_meant = |entry: &&Value| {
                 let id = entry["id"].as_str().unwrap_or_default();
