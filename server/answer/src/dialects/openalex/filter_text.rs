@@ -48,7 +48,7 @@ pub fn expressions(text: &str) -> Vec<String> {
     let mut expressions: Vec<String> = Vec::new();
     for part in split_filter(text).filter(|part| !part.is_empty()) {
         match expressions.last_mut() {
-            Some(last) if !has_key(part) => {
+            Some(last) if !has_key(&part.replace(PLUS, " ")) => {
                 last.push_str(", ");
                 last.push_str(part);
             }
