@@ -66,13 +66,7 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<[DocSet; 4], QueryError> {
-        let names = NamesBegun::find(snapshot, self.entity, folded)?;
-        let with = |codes: &Range<u64>| match codes.is_empty() {
-            true => Ok(DocSet::Sorted(Vec::new())),
-            false => rows_with_codes(names.by_name, codes.clone(), &[], deadline),
-        };
-        let (equals, begins) = (with(&names.equals.codes)?, with(&names.begins.codes)?);
-        let alternatives = rows_of_alternatives(snapshot, self.entity, folded, deadline)?;
+        let (equals, begins, alternatives) = self.rows_of_names(folded, snapshot, deadline)?;
         let chunks = snapshot.count(self.entity).div_ceil(1 << 16);
         let mut tiers = [(); 4].map(|()| DocSetBuilder::new(chunks));
         for chunk in 0..chunks {
@@ -87,6 +81,32 @@ impl Query {
             tiers[better.len()].push_bits(chunk, &rest);
         }
         Ok(tiers.map(DocSetBuilder::finish))
+    }
+
+    /// The rows with names equal to a text, that begin with it, and with alternative names that begin with it.
+    fn rows_of_names(
+        &self,
+        folded: &str,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<(DocSet, DocSet, Vec<u32>), QueryError> {
+        let names = NamesBegun::find(snapshot, self.entity, folded);
+        // One attempt notes the absent chunks of all.
+        let alternatives = rows_of_alternatives(snapshot, self.entity, folded, deadline);
+        let names = names?;
+        let with = |codes: &Range<u64>| match codes.is_empty() {
+            true => Ok(DocSet::Sorted(Vec::new())),
+            false => rows_with_codes(names.by_name, codes.clone(), &[], deadline),
+        };
+        let (equals, begins) = (with(&names.equals.codes), with(&names.begins.codes));
+        Ok((equals?, begins?, alternatives?))
+    }
+
+    /// Reads what an order of names reads first, so that an attempt notes its absent chunks.
+    pub(in crate::query) fn note_names(&self, snapshot: &Snapshot, deadline: Deadline<'_>) {
+        if let Some(folded) = self.ordering_name() {
+            let _ = self.rows_of_names(folded, snapshot, deadline);
+        }
     }
 }
 

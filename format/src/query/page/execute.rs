@@ -103,6 +103,7 @@ impl Query {
         if resolved.is_err() && snapshot.is_collecting() {
             // This attempt also notes the first chunks of the sort.
             let _ = self.first_page_bytes(snapshot);
+            self.note_names(snapshot, deadline);
         }
         let ((matches, search), keys) = (resolved?, self.directed_orders(snapshot)?);
         let part = ListPart { from: self.first_position(), rows_max: self.per_page as usize };

@@ -42,8 +42,8 @@ impl NameRange {
             return Ok(NameRange { ranks, codes: 0..0 });
         }
         let code_at = |rank| by_name.code_of(by_name.row_at(rank)?);
-        let codes = code_at(ranks.start)?..code_at(ranks.end - 1)? + 1;
-        Ok(NameRange { ranks, codes })
+        let (first, last) = (code_at(ranks.start), code_at(ranks.end - 1));
+        Ok(NameRange { ranks, codes: first?..last? + 1 })
     }
 }
 
@@ -57,15 +57,24 @@ impl<'s> NamesBegun<'s> {
         let by_name = snapshot.order_by(entity, "name")?;
         let names = FoldedNames { snapshot, entity, by_name };
         let valued = by_name.valued();
-        let first = names.first_rank(0..valued, |name| name >= folded)?;
-        let longer = names.first_rank_from(first..valued, |name| name != folded)?;
-        let to = names.first_rank_from(longer..valued, |name| !name.starts_with(folded))?;
-        Ok(NamesBegun {
-            by_name,
-            equals: NameRange::new(by_name, first..longer)?,
-            begins: NameRange::new(by_name, longer..to)?,
-            alternatives: Vec::new(),
-        })
+        let is_longer = |name: &str| name > folded;
+        let is_behind = |name: &str| name > folded && !name.starts_with(folded);
+        let first = names.first_rank(0..valued, |name| name >= folded);
+        let (first, longer, to) = match first {
+            Ok(first) if !by_name.notes_failures() => {
+                let longer = names.first_rank_from(first..valued, is_longer)?;
+                (first, longer, names.first_rank_from(longer..valued, is_behind)?)
+            }
+            // One attempt notes what all three searches lack.
+            first => {
+                let longer = names.first_rank(0..valued, is_longer);
+                let to = names.first_rank(0..valued, is_behind);
+                (first?, longer?, to?)
+            }
+        };
+        let equals = NameRange::new(by_name, first..longer);
+        let begins = NameRange::new(by_name, longer..to);
+        Ok(NamesBegun { by_name, equals: equals?, begins: begins?, alternatives: Vec::new() })
     }
 
     /// The tier of a row by its main name; `None` if the name does not begin with the text.
