@@ -56,12 +56,13 @@ impl Opened {
     /// at the end.
     pub fn open_published(directory: Option<&Path>, from: &Published) -> Result<Opened, Raised> {
         survive()?;
-        let temporary = match directory {
-            Some(_) => None,
-            None => Some(tempfile::Builder::new().prefix("pinakes-").tempdir().map_err(
-                |error| Raised::Open(format!("cannot make a temporary directory: {error}")),
-            )?),
-        };
+        let temporary =
+            match directory {
+                Some(_) => None,
+                None => Some(tempfile::Builder::new().prefix("pinakes-").tempdir().map_err(
+                    |error| Raised::Open(format!("cannot make a temporary directory: {error}")),
+                )?),
+            };
         let path = directory.or(temporary.as_ref().map(TempDir::path)).unwrap_or(Path::new(""));
         let keys = from.keys.iter().map(|path| read_public(path));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
