@@ -168,8 +168,12 @@ impl Scheme {
 /// with a dot, which texts leave out.
 pub fn spellings_of_doi(doi: &str) -> Vec<String> {
     let short = doi.trim_end_matches(['.', ',', ';']);
-    let mut spellings = vec![doi.to_owned(), short.to_owned(), format!("{short}.")];
-    spellings.dedup();
+    let mut spellings = vec![doi.to_owned()];
+    for other in [short.to_owned(), format!("{short}.")] {
+        if other != doi {
+            spellings.push(other);
+        }
+    }
     spellings
 }
 

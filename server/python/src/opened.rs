@@ -56,19 +56,21 @@ impl Opened {
     /// at the end.
     pub fn open_published(directory: Option<&Path>, from: &Published) -> Result<Opened, Raised> {
         survive()?;
-        let temporary =
-            match directory {
-                Some(_) => None,
-                None => Some(tempfile::Builder::new().prefix("pinakes-").tempdir().map_err(
-                    |error| Raised::Open(format!("cannot make a temporary directory: {error}")),
-                )?),
-            };
-        let path = directory.or(temporary.as_ref().map(TempDir::path)).unwrap_or(Path::new(""));
+        let (path, temporary) = match directory {
+            Some(directory) => (directory.to_owned(), None),
+            None => {
+                let made = tempfile::Builder::new().prefix("pinakes-").tempdir();
+                let made = made.map_err(|error| {
+                    Raised::Open(format!("cannot make a temporary directory: {error}"))
+                })?;
+                (made.path().to_owned(), Some(made))
+            }
+        };
         let keys = from.keys.iter().map(|path| read_public(path));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         let host =
             Host::new(&from.url, USER_AGENT, RetryPolicy::default(), from.tls_ca.as_deref())?;
-        let fetched = FetchedSnapshot::open(path, host, &keys)?;
+        let fetched = FetchedSnapshot::open(&path, host, &keys)?;
         let served = served(fetched.snapshot.clone());
         let opened = Opened { served, fetched: Some(fetched), _temporary: temporary };
         // Most requests read these chunks first, so one round fetches them.

@@ -142,7 +142,7 @@ impl<'q, 's> Cited<'q, 's> {
 
 /// A word of a citation that records have.
 struct RareWord<'c, 's> {
-    /// What the word tells.
+    /// The bits that the word tells.
     bits: f32,
     /// The word in each language, the most frequent first.
     terms: Vec<&'c TrueTerm<'s>>,

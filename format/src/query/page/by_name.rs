@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-use crate::index::bitset::ChunkBits;
-use crate::index::bitset::EMPTY_CHUNK;
+use crate::index::bitset::{ChunkBits, EMPTY_CHUNK};
 use crate::index::chunk_bits::set_rows;
 use crate::index::doc_set::{DocSet, DocSetBuilder};
 use crate::index::kept_sets::CountedSet;

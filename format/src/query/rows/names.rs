@@ -60,17 +60,15 @@ impl<'s> NamesBegun<'s> {
         let is_longer = |name: &str| name > folded;
         let is_behind = |name: &str| name > folded && !name.starts_with(folded);
         let first = names.first_rank(0..valued, |name| name >= folded);
-        let (first, longer, to) = match first {
-            Ok(first) if !by_name.notes_failures() => {
-                let longer = names.first_rank_from(first..valued, is_longer)?;
-                (first, longer, names.first_rank_from(longer..valued, is_behind)?)
-            }
+        let (first, longer, to) = if by_name.notes_failures() {
             // One attempt notes what all three searches lack.
-            first => {
-                let longer = names.first_rank(0..valued, is_longer);
-                let to = names.first_rank(0..valued, is_behind);
-                (first?, longer?, to?)
-            }
+            let longer = names.first_rank(0..valued, is_longer);
+            let to = names.first_rank(0..valued, is_behind);
+            (first?, longer?, to?)
+        } else {
+            let first = first?;
+            let longer = names.first_rank_from(first..valued, is_longer)?;
+            (first, longer, names.first_rank_from(longer..valued, is_behind)?)
         };
         let equals = NameRange::new(by_name, first..longer);
         let begins = NameRange::new(by_name, longer..to);

@@ -83,7 +83,7 @@ impl Test {
             }),
             Test::Above(value) => any(&|atom| compared(atom, value) == Some(Ordering::Greater)),
             Test::Below(value) => any(&|atom| compared(atom, value) == Some(Ordering::Less)),
-            // Words of the record's own texts may stand in any of them; those of a reference, in its names.
+            // The own texts of a record have all words together. A reference has all words in its names.
             Test::Words(words) => {
                 let in_record = |asked: &String| {
                     any(&|atom| matches!(atom, Atom::Text(word) if finds(asked, word)))
