@@ -1,6 +1,7 @@
 //! Signals: a signal ends the run at once and removes its unfinished output. So does a mapped file that the system cannot
 //! read.
 
+use std::env;
 use std::io;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,9 @@ use std::time::Duration;
 
 use pinakes_format::storage::mmap::stop_at_faults;
 use pinakes_store::directory::remove_tree;
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use signal_hook::consts::SIGINT;
+use signal_hook::low_level;
 
 use crate::terminal::escape::escape_path;
 
@@ -34,6 +38,8 @@ static SIGNAL_PLAN: Mutex<SignalPlan> = Mutex::new(SignalPlan {
     is_published: false,
     on_signal: None,
 });
+/// The variable with the number of the process that the run ends with.
+const PARENT: &str = "PINAKES_PARENT";
 /// Exit code of an abort.
 const EXIT_INTERNAL: i32 = 1;
 /// Exit code after a failed access to a mapped file.
@@ -98,7 +104,7 @@ fn ignores(signal: i32) -> bool {
 /// The system refuses a handler or the signal thread.
 pub fn handle_signals() -> io::Result<()> {
     use signal_hook::{
-        consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
+        consts::{SIGABRT, SIGHUP, SIGTERM, SIGXFSZ},
         flag,
     };
     flag::register_conditional_shutdown(SIGABRT, EXIT_INTERNAL, Arc::new(AtomicBool::new(true)))?;
@@ -112,6 +118,7 @@ pub fn handle_signals() -> io::Result<()> {
             end(128 + signal, "interrupted".to_owned());
         }
     })?;
+    end_with_parent()?;
     stop_at_faults(|file| {
         let file = escape_path(&file);
         end(
@@ -119,6 +126,19 @@ pub fn handle_signals() -> io::Result<()> {
             format!("cannot read `{file}`: check the disk, and that no program writes to the file"),
         );
     })
+}
+
+/// Interrupts the run when the process that [`PARENT`] names ends: a notebook whose kernel is killed leaves no run behind.
+fn end_with_parent() -> io::Result<()> {
+    let Some(parent) = env::var(PARENT).ok().and_then(|pid| pid.parse::<i32>().ok()) else {
+        return Ok(());
+    };
+    set_parent_process_death_signal(Some(Signal::INT))?;
+    // It may have ended before the line above.
+    match Pid::as_raw(getppid()) == parent {
+        true => Ok(()),
+        false => low_level::raise(SIGINT),
+    }
 }
 
 /// Ends the process, unless the output is published.

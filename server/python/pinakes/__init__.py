@@ -23,9 +23,9 @@ from ._errors import (
     ReplyError,
 )
 from ._native import VERSION as __version__
-from ._native import Columns, Matches
+from ._native import Columns
 from ._programs import build, export, pull
-from ._snapshot import Records, RecordsOf, Reply, Snapshot, open
+from ._snapshot import Matches, Records, RecordsOf, Reply, Snapshot, open
 
 __all__ = [
     "ArgumentError",

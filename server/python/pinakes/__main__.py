@@ -14,9 +14,9 @@ from ._programs import replace_process
 USAGE = """\
 Serves a snapshot of scholarly metadata on http://127.0.0.1:8080, without limits of requests.
 
-Usage: pinakes SNAPSHOTS|URL [OPTIONS]
+Usage: pinakes SNAPSHOTS|SNAPSHOT|URL [OPTIONS]
 
-SNAPSHOTS is a directory that `pinakes-compiler build` or `pull` wrote. URL is the address of a published snapshot, of
+SNAPSHOTS is a directory that `pinakes-compiler build` or `pull` wrote, SNAPSHOT one of the snapshots in it. URL is the address of a published snapshot, of
 which only what is asked for is fetched. OPTIONS are those of `pinakes-server --help`, such as `--listen HOST:PORT`.
 
 The package also has `pinakes-compiler`, which builds snapshots, `pinakes-server`, and the Python module `pinakes`.
@@ -33,14 +33,19 @@ def main() -> None:
         print(f"pinakes {VERSION}")
         return
     source, *options = arguments
-    if "://" in source:
-        options = ["--from", source, "--snapshots", os.fspath(_cache_of(source)), *options]
-    else:
-        options = ["--snapshots", source, *options]
+    if source.startswith("-"):
+        raise SystemExit(f"error: `{source}` stands first; write `pinakes SNAPSHOTS {source} …`")
     try:
-        replace_process("pinakes-server", ["--no-limits", *options])
-    except Error as error:
+        replace_process("pinakes-server", ["--no-limits", *_place_of(source), *options])
+    except (Error, OSError) as error:
         raise SystemExit(f"error: {error}")
+
+
+def _place_of(source: str) -> list[str]:
+    """The options of the server for a directory of snapshots, a snapshot or an address."""
+    if "://" in source:
+        return ["--from", source, "--snapshots", os.fspath(_cache_of(source))]
+    return ["--snapshot" if (Path(source) / "manifest.json").exists() else "--snapshots", source]
 
 
 def _cache_of(url: str) -> Path:

@@ -34,6 +34,9 @@ class ReplyError(Error):
         self.message = message
         self.details = details
 
+    def __reduce__(self) -> tuple[type[ReplyError], tuple[int, str, list[dict[str, Any]]]]:
+        return type(self), (self.status, self.message, self.details)
+
 
 class OpenError(Error):
     """There is no snapshot, or it cannot be opened."""
@@ -67,3 +70,6 @@ class CommandError(Error):
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+    def __reduce__(self) -> tuple[type[CommandError], tuple[int, str]]:
+        return type(self), (self.code, str(self))

@@ -29,9 +29,15 @@ _log = logging.getLogger("pinakes")
 def program(name: str) -> str:
     """The path of a program of the wheel."""
     files = metadata.files("pinakes") or []
+    places: list[Path] = []
     for file in files:
         if file.name == name and "bin" in file.parts:
-            return os.fspath(file.locate())
+            places.append(Path(str(file.locate())))
+    # `pip install --target DIR` moves the programs into `DIR/bin`, and does not say so.
+    places.append(Path(__file__).parents[1] / "bin" / name)
+    for place in places:
+        if place.exists():
+            return os.fspath(place)
     raise OpenError(f"the installed package has no `{name}`; install its wheel again")
 
 
@@ -107,8 +113,10 @@ def _run(command: str, given: list[str], progress: Optional[Progress], options: 
     arguments = [program("pinakes-compiler"), command, *_arguments(options), "--progress=json", "--", *given]
     pipe = subprocess.PIPE
     messages: list[str] = []
+    # A kernel that is killed leaves no run behind.
+    env = {**os.environ, "PINAKES_PARENT": str(os.getpid())}
     with subprocess.Popen(
-        arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, encoding="utf-8", errors="replace"
+        arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, encoding="utf-8", errors="replace", env=env
     ) as run:
         assert run.stdout is not None and run.stderr is not None
         try:

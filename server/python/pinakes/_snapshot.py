@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Mapping, Optional, Union
+from typing import Any, Iterable, Iterator, Mapping, Optional, Union, overload
 from urllib.parse import quote, urlencode
 
 from . import _native
@@ -114,7 +116,7 @@ class Records:
         True
         """
         asked = {name: value for name, value in self._parameters.items() if name not in ("select", "sort")}
-        page = self._snapshot.get(self._target(asked, per_page="10")).raise_for_status()
+        page, _ = self._answer(self._target(asked, per_page="10"))
         count: int = page.json()["meta"]["count"]
         return count
 
@@ -140,26 +142,27 @@ class Records:
         >>> table.num_rows == s.outputs().count()
         True
 
-        `polars.DataFrame(…)`, `pandas.DataFrame.from_arrow(…)` and DuckDB take the columns as well.
+        `polars.DataFrame(…)`, `pandas.DataFrame.from_arrow(…)` and DuckDB take the columns as well. The `relevance_score` of
+        a search is in the records alone. A table that is being read ends with the exception of the library that reads it.
         """
-        query = urlencode({**self._parameters, "format": "ndjson"})
-        try:
-            return self._snapshot._native.columns(self._entity, query, numbers)
-        except ArgumentError as error:
-            refused = error
-        # The interface refuses the list in the words of all other requests.
+        # The interface refuses a list in the words of all other requests.
         self._lines(format="ndjson")
-        raise refused
+        query = urlencode({**self._parameters, "format": "ndjson"})
+        return self._snapshot._native.columns(self._entity, query, numbers)
 
     def _target(self, asked: Mapping[str, str], **more: Optional[str]) -> str:
         query = {**asked, **{name: value for name, value in more.items() if value is not None}}
-        return f"/{_ROUTES[self._entity]}?{urlencode(query)}"
+        with _unicode():
+            return f"/{_ROUTES[self._entity]}?{urlencode(query)}"
 
     def _lines(self, **more: Optional[str]) -> Iterator[dict[str, Any]]:
-        target = self._target(self._parameters, **more)
+        reply, pieces = self._answer(self._target(self._parameters, **more))
+        return _parsed(pieces if pieces is not None else [reply.body])
+
+    def _answer(self, target: str) -> tuple[Reply, Optional[_native.Pieces]]:
+        """A reply without an error, and its body if it comes in pieces. A target may be longer than a server takes."""
         status, headers, body, pieces = self._snapshot._native.stream(target)
-        Reply(status, headers, body).raise_for_status()
-        return _parsed(pieces if pieces is not None else [body])
+        return Reply(status, headers, body).raise_for_status(), pieces
 
     def __repr__(self) -> str:
         return f"<Records {self._target(self._parameters)}>"
@@ -176,8 +179,77 @@ def _parsed(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         yield json.loads(rest)
 
 
+@contextmanager
+def _unicode() -> Iterator[None]:
+    """Refuses text that has no UTF-8: halves of characters."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise ArgumentError(f"a request is text of Unicode: {error}") from None
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a table has no value there: `None`, NaN, pandas' `NA` and `NaT`."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        # `NA` is neither equal to itself nor different.
+        return True
+    except ValueError:
+        # An array has a value for each of its elements.
+        return False
+
+
+def _part(value: object) -> str:
+    """A part of a text. A column of whole numbers of which one is missing has fractions in pandas."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _parts(at: int, text: object) -> list[tuple[str, str]]:
+    """The parts of a text by their names; none of a missing text."""
+    if hasattr(text, "as_py"):
+        # A value of pyarrow.
+        text = text.as_py()
+    if isinstance(text, str):
+        return [("text", text)]
+    if isinstance(text, Mapping):
+        return [(name, _part(part)) for name, part in text.items() if not _is_missing(part)]
+    if _is_missing(text):
+        return []
+    raise ArgumentError(f"`texts[{at}]` is neither a text nor a dictionary of parts: {text!r}")
+
+
 def _joined(texts: Optional[Texts]) -> Optional[str]:
     return texts if texts is None or isinstance(texts, str) else ",".join(texts)
+
+
+class Matches(Sequence[dict[str, Any]]):
+    """The record of each text, in the order of the texts: a sequence of dictionaries, and a table of Arrow."""
+
+    def __init__(self, native: _native.Matches) -> None:
+        self._native = native
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[dict[str, Any], list[dict[str, Any]]]:
+        if isinstance(index, slice):
+            return [self._native[at] for at in range(*index.indices(len(self)))]
+        return self._native[index]
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> Any:
+        return self._native.__arrow_c_schema__()
+
+    def __repr__(self) -> str:
+        return f"<Matches of {len(self)} texts>"
 
 
 class RecordsOf:
@@ -278,21 +350,20 @@ class Snapshot:
         sent = {"content-type": "application/json", **headers}
         if not isinstance(body, (bytes, str)):
             body = json.dumps(body)
-        data = body.encode("utf-8") if isinstance(body, str) else body
+        with _unicode():
+            data = body.encode("utf-8") if isinstance(body, str) else body
         return self._answer(target, sent, data)
 
     def _answer(self, target: str, headers: Mapping[str, str], body: Optional[bytes]) -> Reply:
-        try:
+        with _unicode():
             return Reply(*self._native.answer(target, list(headers.items()), body))
-        except UnicodeEncodeError as error:
-            raise ArgumentError(f"a request is text of Unicode: {error}") from None
 
-    def match(self, entity: str, texts: Iterable[Union[str, Mapping[str, object]]]) -> _native.Matches:
+    def match(self, entity: str, texts: Iterable[Union[str, Mapping[str, object], None]]) -> Matches:
         """The record that each text means: citations, affiliations, names of journals.
 
         A text may also be a dictionary of its parts, such as `{"title": …, "year": …}`. The result has a row for each
         text, with `id`, `name`, `score`, `match`, which says whether the decision is sure, and `error`. It is a sequence
-        of dictionaries, and a table for libraries that read Arrow.
+        of dictionaries, and a table for libraries that read Arrow. Missing values of a table count as no text.
 
         >>> title = s.get("/outputs/HX_W2900000096").json()["name"]
         >>> found = s.match("outputs", [title, ""])
@@ -301,8 +372,9 @@ class Snapshot:
         """
         if isinstance(texts, str):
             raise ArgumentError("`texts` are several texts; give `[text]` for one")
-        parts = [{"text": text} if isinstance(text, str) else text for text in texts]
-        return self._native.matches(entity, [[(name, str(part)) for name, part in of.items()] for of in parts])
+        parts = [_parts(at, text) for at, text in enumerate(texts)]
+        with _unicode():
+            return Matches(self._native.matches(entity, parts))
 
     def cite(self, id: str, format: str = "bibtex") -> str:
         """The reference to an output: `bibtex`, `ris` or `csl-json`.
@@ -310,8 +382,12 @@ class Snapshot:
         >>> print(s.cite("HX_W2900000096", "bibtex").splitlines()[0])
         @article{watson1953molecular,
         """
-        target = f"/outputs/{quote(id, safe='/:')}?{urlencode({'format': format})}"
-        return self.get(target).raise_for_status().text
+        with _unicode():
+            reply = self.get(f"/outputs/{quote(id, safe='/:')}?{urlencode({'format': format})}")
+        if reply.status == 301:
+            # The record was merged into another one.
+            reply = self.get(f"{reply.headers['location']}")
+        return reply.raise_for_status().text
 
     def close(self) -> None:
         """Closes the snapshot, once."""

@@ -11,6 +11,7 @@ use pinakes_format::query::Query;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::calls::{pool, wait};
 use crate::errors::Raised;
 use crate::opened::Opened;
 
@@ -33,28 +34,73 @@ impl Columns {
     }
 }
 
-/// Batches that are read from files that may fail.
+/// Batches that are read from files that may fail, and from a host that may be slow.
 struct CheckedRecords {
-    records: Records,
+    schema: SchemaRef,
+    /// `None` after an error.
+    records: Option<Records>,
     opened: Arc<Opened>,
+}
+
+impl CheckedRecords {
+    fn new(records: Records, opened: Arc<Opened>) -> CheckedRecords {
+        CheckedRecords { schema: records.schema(), records: Some(records), opened }
+    }
+
+    /// The next batch, and the records after it.
+    fn batch(
+        mut records: Records,
+        opened: &Opened,
+    ) -> Result<Option<(RecordBatch, Records)>, ArrowError> {
+        let external = |message: String| ArrowError::ExternalError(message.into());
+        let pool = pool().map_err(|error| external(error.to_string()))?;
+        let batch = pool.install(|| records.next()).transpose();
+        opened.check_readable().map_err(|error| external(error.to_string()))?;
+        // A failed transfer is the cause of the reads that failed after it.
+        let batch = batch.map_err(|error| {
+            opened.failure().map_or(error, |failure| external(failure.to_string()))
+        })?;
+        Ok(batch.map(|batch| (batch, records)))
+    }
+
+    /// Makes a batch. An interrupt ends the wait with an error of Arrow, and is raised when the reader has passed that on.
+    fn interruptible(
+        &self,
+        records: Records,
+    ) -> Result<Option<(RecordBatch, Records)>, ArrowError> {
+        let opened = Arc::clone(&self.opened);
+        let made = if opened.is_fetched() {
+            wait(move || CheckedRecords::batch(records, &opened))
+        } else {
+            let batch = CheckedRecords::batch(records, &opened);
+            Python::attach(|py| py.check_signals()).map(|()| batch)
+        };
+        made.unwrap_or_else(|error| {
+            // Without it, the interrupt would end as the reader's error.
+            let _ = Python::attach(|py| {
+                py.import("_thread")?.call_method0("interrupt_main").map(Bound::unbind)
+            });
+            Err(ArrowError::ExternalError(error.to_string().into()))
+        })
+    }
 }
 
 impl Iterator for CheckedRecords {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.records.next();
-        let external = |message: String| ArrowError::ExternalError(message.into());
-        match (self.opened.check_readable(), batch) {
-            (Err(Raised::Damaged(message)), _) => Some(Err(external(message))),
-            (_, batch) => batch,
-        }
+        let records = self.records.take()?;
+        let made = self.interruptible(records).transpose()?;
+        Some(made.map(|(batch, rest)| {
+            self.records = Some(rest);
+            batch
+        }))
     }
 }
 
 impl RecordBatchReader for CheckedRecords {
     fn schema(&self) -> SchemaRef {
-        self.records.schema()
+        Arc::clone(&self.schema)
     }
 }
 
@@ -85,7 +131,7 @@ impl Columns {
         // The interface lets a producer give its own schema.
         drop(requested_schema);
         let records = py.detach(|| self.records());
-        stream_capsule(py, CheckedRecords { records, opened: Arc::clone(&self.opened) })
+        stream_capsule(py, CheckedRecords::new(records, Arc::clone(&self.opened)))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

@@ -1,5 +1,7 @@
 //! Raises the exceptions that `pinakes/_errors.py` declares.
 
+use std::fmt::{self, Display, Formatter};
+
 use pinakes_format::storage::ReadError;
 use pinakes_remote::error::RemoteError;
 use pinakes_store::error::StoreError;
@@ -21,6 +23,19 @@ pub enum Raised {
     Value(String),
     /// A fault of this program.
     Internal(String),
+}
+
+impl Display for Raised {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Raised::Closed => "the snapshot is closed; open it again",
+            Raised::Open(message)
+            | Raised::Damaged(message)
+            | Raised::Fetch(message)
+            | Raised::Value(message)
+            | Raised::Internal(message) => message,
+        })
+    }
 }
 
 impl Raised {
@@ -50,13 +65,14 @@ impl From<RemoteError> for Raised {
 
 impl From<Raised> for PyErr {
     fn from(raised: Raised) -> PyErr {
-        let (class, message) = match raised {
-            Raised::Closed => ("ClosedError", "the snapshot is closed; open it again".to_owned()),
-            Raised::Open(message) => ("OpenError", message),
-            Raised::Damaged(message) => ("DamagedError", message),
-            Raised::Fetch(message) => ("FetchError", message),
-            Raised::Value(message) => ("ArgumentError", message),
-            Raised::Internal(message) => return PyRuntimeError::new_err(message),
+        let message = raised.to_string();
+        let class = match raised {
+            Raised::Closed => "ClosedError",
+            Raised::Open(_) => "OpenError",
+            Raised::Damaged(_) => "DamagedError",
+            Raised::Fetch(_) => "FetchError",
+            Raised::Value(_) => "ArgumentError",
+            Raised::Internal(_) => return PyRuntimeError::new_err(message),
         };
         Python::attach(|py| {
             let errors = py.import("pinakes._errors");

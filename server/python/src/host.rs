@@ -74,6 +74,8 @@ pub struct Asking {
     pub method: Method,
     /// Path and query.
     pub target: String,
+    /// Whether the target has the length of a server's at most.
+    pub is_limited: bool,
     /// The headers; none is needed.
     pub headers: HeaderMap,
     /// The body of a POST.
@@ -101,7 +103,7 @@ impl Opened {
             method: &asking.method,
             path,
             query,
-            uri_bytes: asking.target.len(),
+            uri_bytes: if asking.is_limited { asking.target.len() } else { 0 },
             headers: &asking.headers,
             posted: (asking.method == Method::POST).then_some(posted),
             caller: &caller,

@@ -6,11 +6,13 @@
 //! - [`host`] answers a request over it, and fetches the chunks that the answer lacks.
 //! - [`snapshot`] is the class of both, [`pieces`] a body in pieces.
 //! - [`columns`] gives a list, [`matches`] the matches of texts, to programs that read Arrow.
+//! - [`calls`] lets other threads and interrupts in while an answer is made, also after a fork.
 //! - [`errors`] raises the exceptions of `pinakes/_errors.py`.
 //!
 //! Every method lets other Python threads run while it reads, and threads may share each object. The crate denies unsafe code;
 //! that of Python's and Arrow's interfaces is in PyO3 and `arrow-array`.
 
+mod calls;
 mod columns;
 mod errors;
 mod host;

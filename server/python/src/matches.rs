@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use rayon::prelude::*;
 
+use crate::calls::{pool, run};
 use crate::columns::{schema_capsule, stream_capsule};
 use crate::errors::Raised;
 use crate::opened::Opened;
@@ -44,16 +45,20 @@ impl Matches {
     /// Matches texts on all threads.
     pub fn find(
         py: Python<'_>,
-        opened: &Opened,
+        opened: &Arc<Opened>,
         entity: Entity,
-        texts: &[Parts],
+        texts: Vec<Parts>,
     ) -> PyResult<Matches> {
+        let pool = pool()?;
         let mut found = Vec::with_capacity(texts.len());
-        for some in texts.chunks(TEXTS_TOGETHER) {
-            let snapshot = opened.waiting();
-            let matched = py.detach(|| {
+        let mut texts = texts.into_iter();
+        while texts.len() > 0 {
+            let some: Vec<Parts> = texts.by_ref().take(TEXTS_TOGETHER).collect();
+            let (opened, pool) = (Arc::clone(opened), Arc::clone(&pool));
+            let matched = run(py, &Arc::clone(&opened), move || {
+                let snapshot = opened.waiting();
                 let of_each = some.par_iter().map(|parts| Matched::find(snapshot, entity, parts));
-                let matched = of_each.collect::<Result<Vec<_>, _>>();
+                let matched = pool.install(|| of_each.collect::<Result<Vec<_>, _>>());
                 opened.check_readable()?;
                 matched.map_err(|error| opened.raise(&error))
             });

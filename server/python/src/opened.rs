@@ -1,6 +1,7 @@
 //! An open snapshot, and where its chunks come from.
 
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::Arc;
 
 use pinakes_answer::ServedSnapshot;
@@ -13,6 +14,7 @@ use pinakes_remote::error::RemoteError;
 use pinakes_remote::host::{Host, RetryPolicy};
 use pinakes_remote::signature::read_public;
 use pinakes_store::directory::find_snapshot;
+use pinakes_store::error::StoreError;
 use pinakes_store::fetched::FetchedSnapshot;
 use pinakes_store::rolled_back::BlockedSnapshot;
 use tempfile::TempDir;
@@ -30,7 +32,20 @@ pub struct Opened {
     /// The host of its chunks; `None` of a snapshot that is whole.
     fetched: Option<FetchedSnapshot>,
     /// The directory of its chunks, if nothing keeps them. Removed when nothing reads from it any more.
-    _temporary: Option<TempDir>,
+    temporary: Option<TempDir>,
+    /// The process that opened it.
+    pid: u32,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // A forked child leaves the directory to its parent.
+        if self.pid != process::id()
+            && let Some(directory) = self.temporary.take()
+        {
+            let _ = directory.keep();
+        }
+    }
 }
 
 /// Where a published snapshot comes from.
@@ -49,7 +64,7 @@ impl Opened {
         survive()?;
         let place = find_snapshot(path)?;
         let snapshot = Snapshot::open(&place).map_err(|error| Raised::Open(error.to_string()))?;
-        Ok(Opened { served: served(snapshot), fetched: None, _temporary: None })
+        Ok(Opened { served: served(snapshot), fetched: None, temporary: None, pid: process::id() })
     }
 
     /// Opens the snapshot that a host publishes. The directory keeps the chunks that are read; without one, they are removed
@@ -67,18 +82,40 @@ impl Opened {
             }
         };
         let keys = from.keys.iter().map(|path| read_public(path));
-        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let keys = keys.collect::<Result<Vec<_>, _>>();
+        let keys = keys.map_err(|error| Raised::Value(error.to_string()))?;
         let host =
             Host::new(&from.url, USER_AGENT, RetryPolicy::default(), from.tls_ca.as_deref())?;
-        let fetched = FetchedSnapshot::open(&path, host, &keys)?;
+        let fetched = FetchedSnapshot::open(&path, host, &keys).map_err(|error| match error {
+            StoreError::Locked { pid, .. } if pid == process::id().to_string() => Raised::Open(format!(
+                "`{}` is the directory of a snapshot that this process has open; close that one first",
+                path.display()
+            )),
+            error => error.into(),
+        })?;
         let served = served(fetched.snapshot.clone());
-        let opened = Opened { served, fetched: Some(fetched), _temporary: temporary };
+        let opened = Opened { served, fetched: Some(fetched), temporary, pid: process::id() };
         // Most requests read these chunks first, so one round fetches them.
         let ends = opened.served.snapshot.missing_ends();
         if !ends.is_empty() {
             opened.fetch(ends)?;
         }
         Ok(opened)
+    }
+
+    /// Whether its chunks come from a host.
+    pub fn is_fetched(&self) -> bool {
+        self.fetched.is_some()
+    }
+
+    /// Refuses a forked child, which has no thread that fetches chunks.
+    pub fn check_process(&self) -> Result<(), Raised> {
+        if self.is_fetched() && self.pid != process::id() {
+            let message =
+                "the snapshot was opened in the process before the fork; open it again in this one";
+            return Err(Raised::Open(message.to_owned()));
+        }
+        Ok(())
     }
 
     /// Why the snapshot is not the one that the host publishes, for a warning.
@@ -103,7 +140,7 @@ impl Opened {
     }
 
     /// The transfer that failed first, once.
-    fn failure(&self) -> Option<RemoteError> {
+    pub fn failure(&self) -> Option<RemoteError> {
         self.fetched.as_ref().and_then(FetchedSnapshot::take_failure)
     }
 

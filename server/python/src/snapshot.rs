@@ -4,7 +4,8 @@ use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, header};
 use pinakes_answer::parts::parse_list_query;
 use pinakes_format::entity::Entity;
 use pinakes_format::matching::Question;
@@ -12,12 +13,13 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::calls::{run, wait};
 use crate::columns::Columns;
 use crate::errors::Raised;
 use crate::host::{Answered, Asking};
 use crate::matches::{Matches, Parts};
 use crate::opened::{Opened, Published};
-use crate::pieces::Pieces;
+use crate::pieces::{Body, Pieces};
 
 /// Names and values of headers.
 type Pairs = Vec<(String, String)>;
@@ -38,16 +40,21 @@ impl Snapshot {
 
     fn opened(&self) -> Result<Arc<Opened>, Raised> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
-        opened.clone().ok_or(Raised::Closed)
+        let opened = opened.clone().ok_or(Raised::Closed)?;
+        opened.check_process()?;
+        Ok(opened)
     }
 
-    /// Answers a GET without headers of the caller.
-    fn answer_plain(&self, target: String) -> Result<(Arc<Opened>, Answered), Raised> {
+    /// Answers a request, whose body may come in pieces.
+    fn ask(
+        &self,
+        py: Python<'_>,
+        asking: Asking,
+    ) -> PyResult<(Response<Bytes>, Option<Arc<Body>>)> {
         let opened = self.opened()?;
-        let headers = headers(&[])?;
-        let asking = Asking { method: Method::GET, target, headers, body: Vec::new() };
-        let answered = opened.answer(&asking)?;
-        Ok((opened, answered))
+        let asked = Arc::clone(&opened);
+        let Answered { response, pieces } = run(py, &opened, move || asked.answer(&asking))?;
+        Ok((response, pieces.map(|pieces| Body::new(opened, pieces))))
     }
 }
 
@@ -69,7 +76,8 @@ impl Snapshot {
         tls_ca: Option<PathBuf>,
     ) -> PyResult<Snapshot> {
         let from = Published { url, keys, tls_ca };
-        let opened = py.detach(|| Opened::open_published(directory.as_deref(), &from))?;
+        let open = move || Opened::open_published(directory.as_deref(), &from);
+        let opened = py.detach(|| wait(open))??;
         if let Some(warning) = opened.warning() {
             let warning = CString::new(warning)?;
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 2)?;
@@ -92,7 +100,7 @@ impl Snapshot {
     /// Whether the snapshot was closed.
     #[getter]
     fn is_closed(&self) -> bool {
-        self.opened().is_err()
+        self.opened.read().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
     /// The number of records of an entity.
@@ -116,35 +124,35 @@ impl Snapshot {
     ) -> PyResult<WholeReply<'py>> {
         let method = if body.is_some() { Method::POST } else { Method::GET };
         let headers = headers(&given)?;
-        let asking = Asking { method, target, headers, body: body.unwrap_or_default() };
-        let opened = self.opened()?;
-        let (status, headers, text) = py.detach(|| {
-            let Answered { response, pieces } = opened.answer(&asking)?;
-            let (head, text) = response.into_parts();
-            let Some(pieces) = pieces else { return Ok((head.status, head.headers, text)) };
-            let pieces = Pieces::new(Arc::clone(&opened), pieces);
+        let body = body.unwrap_or_default();
+        let asking = Asking { method, target, is_limited: true, headers, body };
+        let (response, pieces) = self.ask(py, asking)?;
+        let (head, mut text) = response.into_parts();
+        if let Some(pieces) = pieces {
             let mut whole = Vec::new();
-            while let Some(piece) = pieces.next_piece()? {
+            while let Some(piece) = pieces.take(py)? {
                 whole.extend_from_slice(&piece);
             }
-            Ok::<_, Raised>((head.status, head.headers, whole.into()))
-        })?;
-        Ok((status.as_u16(), pairs(&headers), PyBytes::new(py, &text)))
+            text = whole.into();
+        }
+        Ok((head.status.as_u16(), pairs(&head.headers), PyBytes::new(py, &text)))
     }
 
-    /// Answers a GET: status, headers, the body, and in its place the pieces of a long one.
+    /// Answers a GET of any length: status, headers, the body, and in its place the pieces of a long one.
     fn stream<'py>(
         &self,
         py: Python<'py>,
         target: String,
     ) -> PyResult<(u16, Pairs, Bound<'py, PyBytes>, Option<Pieces>)> {
-        let (opened, Answered { response, pieces }) = py.detach(|| self.answer_plain(target))?;
-        let pieces = pieces.map(|pieces| Pieces::new(opened, pieces));
+        let headers = headers(&[])?;
+        let (method, body) = (Method::GET, Vec::new());
+        let asking = Asking { method, target, is_limited: false, headers, body };
+        let (response, pieces) = self.ask(py, asking)?;
         let text = PyBytes::new(py, response.body());
-        Ok((response.status().as_u16(), pairs(response.headers()), text, pieces))
+        Ok((response.status().as_u16(), pairs(response.headers()), text, pieces.map(Pieces)))
     }
 
-    /// The records of a list as columns. The query, of a stream, was answered before without an error.
+    /// The records of a list as columns. The query is that of a stream.
     fn columns(&self, entity: &str, query: &str, has_numbers: bool) -> PyResult<Columns> {
         let list = parse_list_query(entity_of(entity)?, query).map_err(|details| {
             let reasons: Vec<String> = details.into_iter().map(|detail| detail.reason).collect();
@@ -159,7 +167,7 @@ impl Snapshot {
         if !Question::is_about(entity) {
             return Err(Raised::Value(format!("texts are not matched with {entity}")).into());
         }
-        Matches::find(py, &*self.opened()?, entity, &texts)
+        Matches::find(py, &self.opened()?, entity, texts)
     }
 }
 

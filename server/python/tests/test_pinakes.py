@@ -11,16 +11,21 @@ import http.client
 import http.server
 import json
 import os
+import pickle
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
+import traceback
 import unittest
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
+from urllib.parse import quote
 
 import pinakes
 from pinakes import _errors, _native, _programs, _snapshot
@@ -151,6 +156,19 @@ class Lists(Opened):
             self.assertEqual(self.s.cite(RECORD, form), self.s.get(f"/outputs/{RECORD}?format={form}").text)
         with self.assertRaises(pinakes.ReplyError):
             self.s.cite("HX_W1")
+        # A merged record.
+        target = self.s.get("/outputs/HX_W2900009001").headers["location"].split("?")[0].split("/")[-1]
+        self.assertEqual(self.s.cite("HX_W2900009001"), self.s.cite(target))
+
+    def test_a_list_may_have_more_parameters_than_an_address_has_room(self) -> None:
+        words = " OR ".join([f"эпистемология{at}" for at in range(300)] + ["theory"])
+        self.assertGreater(len(quote(words)), 16_384)
+        self.assertEqual(self.s.get(f"/outputs?search={quote(words)}").status, 414)
+        found = self.s.outputs(search=words, select="id")
+        expected = {output["id"] for output in self.s.outputs(search="theory", select="id")}
+        self.assertEqual({output["id"] for output in found}, expected)
+        self.assertEqual(found.count(), len(expected))
+        self.assertRaises(pinakes.ArgumentError, self.s.outputs(search="\ud800").count)
 
 
 class Tables(Opened):
@@ -215,6 +233,41 @@ class Tables(Opened):
             self.s.match("works", ["x"])
         with self.assertRaises(pinakes.ArgumentError):
             self.s.match("outputs", "x")
+        self.assertEqual((found[-2:], list(reversed(found))[0]), (list(found)[-2:], found[-1]))
+
+    def test_missing_values_of_a_table_are_no_texts(self) -> None:
+        import pandas
+
+        title = self.s.get(f"/outputs/{RECORD}").json()["name"]
+        nan = float("nan")
+        [expected] = self.s.match("outputs", [{"title": title, "year": 1953}])
+        for missing in (None, nan, pandas.NA, pandas.NaT):
+            row = {"title": title, "year": 1953.0, "author": missing, "venue": missing}
+            self.assertEqual(self.s.match("outputs", [row])[0], expected, repr(missing))
+            for nothing in (missing, {"title": missing}):
+                [found] = self.s.match("outputs", [nothing])
+                self.assertIsNone(found["id"])
+                self.assertIsNotNone(found["error"])
+        for wrong in ([b"x"], [3]):
+            with self.assertRaisesRegex(pinakes.ArgumentError, r"texts\[0\]"):
+                self.s.match("outputs", wrong)  # type: ignore[list-item]
+
+    def test_a_forked_process_makes_columns_and_matches(self) -> None:
+        import pyarrow
+
+        def ask(s: pinakes.Snapshot) -> tuple[int, int]:
+            texts = [output["name"] or "x" for output in s.outputs(select="name")]
+            return pyarrow.table(s.outputs().to_arrow()).num_rows, len(s.match("outputs", texts[:50]))
+
+        expected = ask(self.s)
+        self.assertEqual(in_child(lambda: ask(self.s) == expected and ask(pinakes.open(SNAPSHOTS)) == expected), 0)
+
+    def test_refusals_cross_processes(self) -> None:
+        with self.assertRaises(pinakes.ReplyError) as caught:
+            self.s.outputs(filter="yaer:2020").count()
+        for error in (caught.exception, pinakes.CommandError(3, "cannot read")):
+            copy = pickle.loads(pickle.dumps(error))
+            self.assertEqual((type(copy), str(copy), vars(copy)), (type(error), str(error), vars(error)))
 
 
 class Lives(unittest.TestCase):
@@ -332,13 +385,46 @@ class Mirrors(unittest.TestCase):
         directory = self.folder / "kept"
         with pinakes.open(self.url, directory=directory, pubkeys=[self.key]) as s:
             first = s.get("/outputs").body
-            with self.assertRaises(pinakes.OpenError):
+            with self.assertRaisesRegex(pinakes.OpenError, "this process has open"):
                 pinakes.open(self.url, directory=directory)
         Ranges.ranges = 0
         with pinakes.open(self.url, directory=directory) as s:
             self.assertEqual(s.get("/outputs").body, first)
         self.assertEqual(Ranges.ranges, 0)
         subprocess.run(["chmod", "-R", "u+w", directory], check=True)
+
+    def test_a_forked_process_opens_an_address_again(self) -> None:
+        s = pinakes.open(self.url, pubkeys=self.key)
+        self.addCleanup(s.close)
+
+        def ask() -> bool:
+            self.assertRaises(pinakes.OpenError, s.outputs().count)
+            with pinakes.open(self.url, pubkeys=self.key) as again:
+                return again.outputs().count() > 0
+
+        self.assertEqual(in_child(ask), 0)
+        # The child has not removed the directory.
+        self.assertTrue(s.path.exists())
+        self.assertGreater(s.outputs(filter="type:article").count(), 0)
+
+    def test_a_table_says_why_a_host_failed(self) -> None:
+        import pyarrow
+
+        with pinakes.open(self.url, pubkeys=self.key) as s:
+            columns = s.outputs(filter="type:article").to_arrow()
+            (self.folder / "tree").rename(self.folder / "gone")
+            with self.assertRaisesRegex(Exception, "not found; check the address"):
+                pyarrow.table(columns)
+
+    def test_an_interrupt_ends_the_wait_for_a_host(self) -> None:
+        code = "import pinakes, sys; pinakes.open(sys.argv[1])"
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            address = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+            with subprocess.Popen([sys.executable, "-c", code, address], stderr=subprocess.PIPE, text=True) as run:
+                # It asks, and gets no answer.
+                with silent.accept()[0]:
+                    run.send_signal(signal.SIGINT)
+                    self.assertIn("KeyboardInterrupt", run.communicate(timeout=20)[1])
 
     def test_a_publication_without_the_key_is_not_trusted(self) -> None:
         other = self.folder / "other.pub"
@@ -363,6 +449,27 @@ class Mirrors(unittest.TestCase):
                 self.assertEqual((s.id, snapshot.name), (whole.id, whole.id))
             self.assertTrue(stages)
             subprocess.run(["chmod", "-R", "u+w", out], check=True)
+
+
+def in_child(ask: Callable[[], bool]) -> int:
+    """Asks in a forked process, which must end. Returns 0 for yes."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if ask() else 1)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(2)
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return -1
 
 
 def without_time(body: bytes) -> str:
@@ -440,6 +547,22 @@ class Programs(unittest.TestCase):
             self.assertEqual([name for name in left if "tmp" in name], [])
             self.assertRaises(pinakes.OpenError, pinakes.open, out)
 
+    def test_a_run_ends_with_the_process_that_began_it(self) -> None:
+        with tempfile.TemporaryDirectory() as out:
+            code = "import os, pinakes, sys; pinakes.build(sys.argv[1], out=sys.argv[2], progress=lambda *_: os.kill(os.getpid(), 9))"
+            run = subprocess.run([sys.executable, "-c", code, SAMPLE, out], capture_output=True)
+            self.assertEqual(run.returncode, -signal.SIGKILL)
+            until = time.monotonic() + 20
+            # The directory can be used as soon as the run has ended.
+            while True:
+                try:
+                    pinakes.build(SAMPLE, out=out, quiet=True)
+                    break
+                except pinakes.CommandError as error:
+                    self.assertEqual((error.code, time.monotonic() < until), (7, True), str(error))
+                    time.sleep(0.05)
+            subprocess.run(["chmod", "-R", "u+w", out], check=True)
+
     def test_the_commands_are_installed(self) -> None:
         places = Path(sys.executable).parent
         for name in ("pinakes-compiler", "pinakes-server", "pinakes"):
@@ -447,9 +570,12 @@ class Programs(unittest.TestCase):
             self.assertTrue(said.startswith(f"{name} {pinakes.__version__}"), said)
         usage = subprocess.run([places / "pinakes"], capture_output=True, text=True)
         self.assertEqual(usage.returncode, 2)
-        self.assertIn("pinakes SNAPSHOTS|URL", usage.stdout)
-        with serving([places / "pinakes", SNAPSHOTS]) as address:
-            self.assertTrue(address.startswith("127.0.0.1:"))
+        self.assertIn("pinakes SNAPSHOTS|SNAPSHOT|URL", usage.stdout)
+        wrong = subprocess.run([places / "pinakes", "--listen", "127.0.0.1:0", SNAPSHOTS], capture_output=True, text=True)
+        self.assertIn("write `pinakes SNAPSHOTS --listen", wrong.stderr)
+        for place in (SNAPSHOTS, (SNAPSHOTS / "current").resolve()):
+            with serving([places / "pinakes", place]) as address:
+                self.assertTrue(address.startswith("127.0.0.1:"))
 
 
 def load_tests(_: unittest.TestLoader, tests: unittest.TestSuite, __: object) -> unittest.TestSuite:
