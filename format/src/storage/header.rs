@@ -84,6 +84,14 @@ pub struct Header {
     pub schema_hash: u64,
 }
 
+/// What helps with a snapshot of another version.
+pub(crate) fn next_step(version: u64) -> &'static str {
+    match version > FORMAT_VERSION.into() {
+        true => "use a newer version of the program",
+        false => "recompile the snapshot",
+    }
+}
+
 /// Why a header was refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum HeaderError {
@@ -91,7 +99,7 @@ pub enum HeaderError {
     #[error("no Pinakes archive: it does not begin with a header; rebuild the snapshot")]
     Magic,
     /// Another version of the format wrote the file.
-    #[error("format version {found}, this program reads {FORMAT_VERSION}; recompile the snapshot")]
+    #[error("format version {found}, this program reads {FORMAT_VERSION}; {}", next_step((*found).into()))]
     Version {
         /// The version in the header.
         found: u32,
@@ -237,7 +245,9 @@ mod tests {
         let mut newer = bytes;
         newer[8] = FORMAT_VERSION as u8 + 1;
         let message = decode(&newer).unwrap_err().to_string();
-        let expected = format!("this program reads {FORMAT_VERSION}; recompile the snapshot");
+        let expected =
+            format!("this program reads {FORMAT_VERSION}; use a newer version of the program");
         assert_eq!(message, format!("format version {}, {expected}", FORMAT_VERSION + 1));
+        assert_eq!(next_step(FORMAT_VERSION.into()), "recompile the snapshot");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use blake3::Hash;
 use serde::{Deserialize, Serialize};
 
-use crate::storage::header::{FORMAT_VERSION, Header};
+use crate::storage::header::{FORMAT_VERSION, Header, next_step};
 use crate::storage::integrity::levels_bytes;
 
 pub use crate::storage::integrity::HASHES;
@@ -123,7 +123,7 @@ pub enum ManifestError {
     #[error("no manifest: {0}; restore the snapshot or rebuild it")]
     Json(serde_json::Error),
     /// Another version of the format wrote the manifest.
-    #[error("format version {found}, this program reads {FORMAT_VERSION}; recompile the snapshot")]
+    #[error("format version {found}, this program reads {FORMAT_VERSION}; {}", next_step(*found))]
     Version {
         /// The version in the manifest.
         found: u64,
