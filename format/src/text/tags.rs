@@ -77,7 +77,10 @@ const TAGS: [(TagKind, &[&str]); 7] = [
     ),
     (
         TagKind::Block,
-        &["br", "div", "h1", "h2", "h3", "li", "mspace", "ol", "p", "sec", "td", "title", "ul"],
+        &[
+            "br", "div", "h1", "h2", "h3", "li", "mspace", "ol", "p", "sec", "subtitle", "td",
+            "title", "ul",
+        ],
     ),
 ];
 

@@ -8,6 +8,7 @@
 //! words to itself until the next wave. Cost of a known word: one probe of a table that holds
 //! the words themselves, and one miss of the cache if the word is rare.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +24,7 @@ use crate::link::index::full_text::{first_bytes, take_text};
 #[derive(Default)]
 pub(crate) struct Vocabulary {
     words: HashTable<(Key, Word)>,
-    long_words: HashMap<(Stemmer, String), Word, RandomState>,
+    long_words: HashMap<LongWord, Word, RandomState>,
     stems: Vec<Stem>,
     known_stems: HashTable<u32>,
     /// The stems with their first bytes, ascending by text. Stems without a rank are missing.
@@ -45,8 +46,7 @@ pub(crate) struct SharedWords {
 
 /// A word that a batch shares, and its stem.
 struct LearnedWord {
-    stemmer: Stemmer,
-    text: String,
+    word: WordKey,
     stem: Box<[u8]>,
 }
 
@@ -81,7 +81,7 @@ impl SharedWords {
 pub(super) struct BatchWords {
     known: Arc<Vocabulary>,
     /// The other words. Stems behind those of `known` have the next numbers.
-    own: HashMap<(Stemmer, String), Word, RandomState>,
+    own: HashMap<WordKey, Word, RandomState>,
     own_stems: Vec<Stem>,
     own_stem_numbers: HashTable<u32>,
     /// Stems of `known` that have further forms in this batch.
@@ -132,11 +132,31 @@ impl Key {
         ))
     }
 
-    fn bytes(self) -> [u8; 24] {
+    fn text(self) -> String {
         let mut bytes = [0; 24];
         let (chunks, _) = bytes.as_chunks_mut();
         chunks.copy_from_slice(&[self.0, self.1, self.2].map(u64::to_le_bytes));
-        bytes
+        let text = bytes[..TEXT_BYTES].split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+}
+
+/// A word that is too long for a [`Key`].
+type LongWord = (Stemmer, String);
+
+/// A word in a language. Only a long one has memory of its own.
+#[derive(PartialEq, Eq, Hash)]
+enum WordKey {
+    Short(Key),
+    Long(LongWord),
+}
+
+impl WordKey {
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            WordKey::Short(key) => Cow::Owned(key.text()),
+            WordKey::Long((_, text)) => Cow::Borrowed(text),
+        }
     }
 }
 
@@ -162,11 +182,10 @@ impl Vocabulary {
     }
 
     /// Adds a word, unless the word is known.
-    fn insert(&mut self, LearnedWord { stemmer, text, stem }: LearnedWord) {
-        let key = Key::new(&text, stemmer);
-        let is_known = match key {
-            Some(key) => self.find(key).is_some(),
-            None => self.long_words.contains_key(&(stemmer, text.clone())),
+    fn insert(&mut self, LearnedWord { word: key, stem }: LearnedWord) {
+        let is_known = match &key {
+            WordKey::Short(key) => self.find(*key).is_some(),
+            WordKey::Long(word) => self.long_words.contains_key(word),
         };
         if is_known {
             return;
@@ -179,15 +198,15 @@ impl Vocabulary {
             known_stems.insert_unique(hash_of(&number), number, hash_of);
             number
         });
-        let word = Word { stem: number, form: self.stems[number as usize].form(&text) };
+        let word = Word { stem: number, form: self.stems[number as usize].form(&key.text()) };
         match key {
-            Some(key) => {
+            WordKey::Short(key) => {
                 let hasher = &self.hasher;
                 let hash = hasher.hash_one(key);
                 self.words.insert_unique(hash, (key, word), |(key, _)| hasher.hash_one(key));
             }
-            None => {
-                self.long_words.insert((stemmer, text), word);
+            WordKey::Long(long) => {
+                self.long_words.insert(long, word);
             }
         }
     }
@@ -224,11 +243,9 @@ impl BatchWords {
         let mut learned = Vec::new();
         let own = std::mem::take(&mut self.own);
         let is_shared = self.known.bytes() < shared.bytes_max;
-        let is_learned =
-            |word: &(Stemmer, String)| self.hasher.hash_one(word).is_multiple_of(SHARED_OF_NEW);
+        let is_learned = |word: &WordKey| self.hasher.hash_one(word).is_multiple_of(SHARED_OF_NEW);
         for (key, word) in own.into_iter().filter(|(key, _)| is_shared && is_learned(key)) {
-            let (stemmer, text) = key;
-            learned.push(LearnedWord { stemmer, text, stem: self.text(word.stem).into() });
+            learned.push(LearnedWord { word: key, stem: self.text(word.stem).into() });
         }
         shared.learned.lock().unwrap_or_else(PoisonError::into_inner).append(&mut learned);
         self.own_stems.clear();
@@ -244,35 +261,37 @@ impl BatchWords {
             self.pending.push((key, stemmer, at));
             return None;
         }
-        let key = (stemmer, text.to_owned());
-        Some(self.known.long_words.get(&key).copied().unwrap_or_else(|| self.own(key)))
+        let word = (stemmer, text.to_owned());
+        let known = self.known.long_words.get(&word).copied();
+        Some(known.unwrap_or_else(|| self.own(WordKey::Long(word), stemmer)))
     }
 
     /// Looks up the words that were kept. A loop without other work overlaps the misses of the cache.
     pub fn each_pending(&mut self, mut visit: impl FnMut(u32, Word)) {
         let mut pending = std::mem::take(&mut self.pending);
         for (key, stemmer, at) in pending.drain(..) {
-            visit(at, self.known.find(key).unwrap_or_else(|| self.own_key(key, stemmer)));
+            let known = self.known.find(key);
+            visit(at, known.unwrap_or_else(|| self.own(WordKey::Short(key), stemmer)));
         }
         self.pending = pending;
     }
 
-    #[cold]
-    fn own_key(&mut self, key: Key, stemmer: Stemmer) -> Word {
-        let bytes = key.bytes();
-        let text = bytes[..TEXT_BYTES].split(|byte| *byte == 0).next().unwrap_or_default();
-        self.own((stemmer, str::from_utf8(text).unwrap_or_default().to_owned()))
-    }
-
     /// Looks up a word that is not shared.
-    fn own(&mut self, key: (Stemmer, String)) -> Word {
+    #[cold]
+    fn own(&mut self, key: WordKey, stemmer: Stemmer) -> Word {
         if let Some(word) = self.own.get(&key) {
             return *word;
         }
-        let (stemmer, text) = &key;
+        let word = self.stemmed(&key.text(), stemmer);
+        self.own.insert(key, word);
+        word
+    }
+
+    /// Stems a word that is not shared, and finds or adds the stem.
+    fn stemmed(&mut self, text: &str, stemmer: Stemmer) -> Word {
         let stem = stemmer.term(text);
         let first = self.known.stems.len() as u32;
-        let word = match self.known.find_stem(stem.as_bytes()) {
+        match self.known.find_stem(stem.as_bytes()) {
             Some(number) => {
                 let known = || self.known.stems[number as usize].clone();
                 let form = self.changed.entry(number).or_insert_with(known).form(text);
@@ -293,9 +312,7 @@ impl BatchWords {
                 });
                 Word { stem: first + at, form: own_stems[at as usize].form(text) }
             }
-        };
-        self.own.insert(key, word);
-        word
+        }
     }
 
     /// The number of stems.
@@ -373,7 +390,9 @@ impl Stem {
     /// The number of a form, which may be new.
     fn form(&mut self, text: &str) -> u32 {
         let (mut rest, mut number) = (self.forms(), 0);
-        while let Ok(known) = take_text(&mut rest) {
+        while !rest.is_empty()
+            && let Ok(known) = take_text(&mut rest)
+        {
             if known == text.as_bytes() {
                 return number;
             }
