@@ -78,10 +78,10 @@ soak: ## Long tests: attackers of seven kinds at once, mutated requests (REQUEST
 	@PINAKES_PARTS=100000 PINAKES_SAME_NAMES=1000000 PINAKES_LONG_NAMES=577000 PINAKES_CHAIN=1000000 \
 		cargo test --release --locked -p pinakes-tests --test builds -- \
 		many_files_take_few names_that_are_hardly many_names_stay long_chain
-	@PINAKES_TIMES=20 cargo test --release --locked -p pinakes-tests --test answers
-	@PINAKES_TIMES=20 cargo test --release --locked -p pinakes-tests --test builds -- legacy:: subset:: suppression::equal
-	@PINAKES_TIMES=20 cargo test --release --locked -p pinakes-tests --test hosts openalex::queries
-	@PINAKES_TIMES=20 cargo test --release --locked -p pinakes-tests --test mirrors integrity::
+	@PINAKES_TIMES=50 cargo test --release --locked -p pinakes-tests --test answers
+	@PINAKES_TIMES=50 cargo test --release --locked -p pinakes-tests --test builds -- legacy:: subset:: suppression::equal
+	@PINAKES_TIMES=50 cargo test --release --locked -p pinakes-tests --test hosts openalex::queries
+	@PINAKES_TIMES=50 cargo test --release --locked -p pinakes-tests --test mirrors integrity::
 	@PINAKES_NIGHTS_SEEDS=200 cargo test --release --locked -p pinakes-tests --test builds nights::
 
 fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler

@@ -110,6 +110,10 @@ pub fn real_sample(test: &str) -> Option<[PathBuf; 2]> {
     real_data("sample", test).map(|sample| ["openalex", "taxonomy"].map(|input| sample.join(input)))
 }
 
+/// The variable and the options that let Java begin soon: a small table is written before its second compiler pays.
+pub const JAVA_OPTIONS: (&str, &str) =
+    ("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
+
 /// Returns the Python that has Spark, or prints that `test` is skipped.
 pub fn spark_python(test: &str) -> Option<PathBuf> {
     let python = root().join("target/tables/bin/python");

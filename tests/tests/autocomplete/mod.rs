@@ -159,7 +159,7 @@ fn compare(pair: &ServerAndOracle, queries: usize, seed: u64) {
 
 #[test]
 fn the_server_answers_random_queries_of_the_sample_like_the_oracle() {
-    check(&[pinakes_tests::sample()], 2_000, 1);
+    check(&[pinakes_tests::sample()], 1_200, 1);
 }
 
 #[test]
@@ -181,9 +181,9 @@ fn a_snapshot_of_an_export_answers_like_the_oracle() {
     let check_rebuilt = |inputs: &[PathBuf], queries, seed| {
         check_pair(ServerAndOracle::new(Snapshots::from_export(inputs), inputs), queries, seed);
     };
-    check_rebuilt(&[pinakes_tests::sample()], 1_000, 7);
-    check_rebuilt(&[edges::write().path().to_path_buf()], 1_000, 8);
-    check_rebuilt(&[dump::write().path().to_path_buf()], 400, 9);
+    check_rebuilt(&[pinakes_tests::sample()], 500, 7);
+    check_rebuilt(&[edges::write().path().to_path_buf()], 500, 8);
+    check_rebuilt(&[dump::write().path().to_path_buf()], 250, 9);
     let test = "a_snapshot_of_an_export_answers_like_the_oracle";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     check_rebuilt(&every, 300, 10);
@@ -192,7 +192,7 @@ fn a_snapshot_of_an_export_answers_like_the_oracle() {
 #[test]
 fn the_server_answers_random_queries_of_edge_cases_like_the_oracle() {
     let dump = edges::write();
-    check(&[dump.path().to_path_buf()], 600, 5);
+    check(&[dump.path().to_path_buf()], 300, 5);
 }
 
 #[test]
@@ -206,5 +206,5 @@ fn the_server_answers_random_queries_of_similar_names_like_the_oracle() {
 #[test]
 fn the_server_answers_random_queries_of_many_scripts_like_the_oracle() {
     let dump = dump::write();
-    check(&[dump.path().to_path_buf()], 600, 4);
+    check(&[dump.path().to_path_buf()], 400, 4);
 }

@@ -1,6 +1,7 @@
 // Opens every type of page in Chromium, in both colour schemes. Usage:
-//   node browser.cjs MODULES BASE PICTURES
-// MODULES holds playwright-core and axe-core, BASE is the server, PICTURES takes the screenshots.
+//   node browser.cjs MODULES BASE [PICTURES]
+// MODULES holds playwright-core and axe-core, BASE is the server. PICTURES takes a picture of each page: pictures of whole
+// pages take most of the time, so that none are made without it.
 "use strict";
 
 const assert = require("node:assert");
@@ -39,9 +40,9 @@ const PAGES = [
 // Lists whose first record is opened.
 const RECORDS = ["outputs", "authors", "sources", "institutions", "publishers", "funders", "topics", "domains", "fields", "subfields"];
 const ALL = { pages: PAGES, lists: RECORDS };
-// In a narrow and dark window, one page of each layout.
+// In the dark, one page of each layout.
 const LAYOUTS = ["home", "search", "taxonomy", "outputs-filtered", "record", "bad-request", "search-nothing", "not-found"];
-const DARK_AND_NARROW = { pages: PAGES.filter(([name]) => LAYOUTS.includes(name)), lists: ["institutions"] };
+const ONE_EACH = { pages: PAGES.filter(([name]) => LAYOUTS.includes(name)), lists: ["institutions"] };
 
 // A page that reports what no page may do.
 const watched = async (context) => {
@@ -63,12 +64,21 @@ const watched = async (context) => {
   return { page, problems };
 };
 
-const inspect = async ({ page, problems }, name) => {
-  await page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage: true });
-  const { violations } = await page.evaluate(() =>
-    // Links are far enough apart for fingers.
-    axe.run(document, { resultTypes: ["violations"], rules: { "target-size": { enabled: innerWidth < 600 } } }),
-  );
+const picture = async (page, name) => {
+  if (pictures) {
+    await page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage: true });
+  }
+};
+
+// What axe checks of a page: everything once, the colours again in the dark, and in a narrow window that links are far enough
+// apart for fingers.
+const EVERYTHING = { resultTypes: ["violations"] };
+const COLOURS = { ...EVERYTHING, runOnly: ["color-contrast", "link-in-text-block"] };
+const PLACES = { ...EVERYTHING, runOnly: ["target-size", "scrollable-region-focusable"] };
+
+const inspect = async ({ page, problems }, name, rules) => {
+  await picture(page, name);
+  const { violations } = await page.evaluate((rules) => axe.run(document, rules), rules);
   for (const violation of violations) {
     const nodes = violation.nodes.map((node) => `${node.html} ${node.failureSummary}`);
     problems.push(`axe ${violation.id}: ${violation.help}\n  ${nodes.slice(0, 3).join("\n  ")}`);
@@ -81,20 +91,20 @@ const inspect = async ({ page, problems }, name) => {
 };
 
 // Opens pages in a tab of its own, and the first record of each list.
-const openAll = async (browser, colorScheme, viewport, { pages, lists }) => {
+const openAll = async (browser, colorScheme, viewport, rules, { pages, lists }) => {
   const context = await browser.newContext({ colorScheme, viewport });
   await context.addInitScript({ path: axe });
   const tab = await watched(context);
   const end = `${colorScheme}${viewport.width < 600 ? "-narrow" : ""}`;
   for (const [name, address] of pages) {
     await tab.page.goto(base + address);
-    await inspect(tab, `${name}-${end}`);
+    await inspect(tab, `${name}-${end}`, rules);
   }
   for (const list of lists) {
     await tab.page.goto(`${base}/browse/${list}`);
     await tab.page.locator(".row h3 a").first().click();
     await tab.page.waitForURL(`**/browse/${list}/*`);
-    await inspect(tab, `record-of-${list}-${end}`);
+    await inspect(tab, `record-of-${list}-${end}`, rules);
   }
   await context.close();
 };
@@ -117,7 +127,7 @@ const complete = async (browser) => {
   const chosen = page.locator(`#${await box.getAttribute("aria-activedescendant")}`);
   assert.strictEqual(await chosen.getAttribute("aria-selected"), "true");
   const name = await chosen.locator("span").first().innerText();
-  await inspect(tab, "suggestions-light");
+  await inspect(tab, "suggestions-light", EVERYTHING);
   await box.press("Escape");
   assert.strictEqual(await page.locator("#suggestions-query").isVisible(), false);
   await box.fill("");
@@ -152,7 +162,7 @@ const refine = async (browser, javaScriptEnabled) => {
   await page.waitForURL(/filter=type:article,/);
   assert.ok((await count(page)) <= articles);
   assert.strictEqual(await page.locator(".chips .cross").count(), 2);
-  await page.screenshot({ path: path.join(pictures, `refined-${javaScriptEnabled ? "script" : "no-script"}.png`), fullPage: true });
+  await picture(page, `refined-${javaScriptEnabled ? "script" : "no-script"}`);
   await page.locator(".chips a").nth(1).click();
   await page.waitForURL(/filter=type:article$/);
   assert.strictEqual(await count(page), articles);
@@ -215,7 +225,7 @@ const docs = async (browser) => {
   const { page } = await watched(context);
   await page.goto(`${base}/docs`);
   await page.locator(".opblock").first().waitFor();
-  await page.screenshot({ path: path.join(pictures, "docs-dark.png") });
+  await picture(page, "docs-dark");
   const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
   const faults = violations.filter(({ id, impact }) => impact === "critical" || id === "color-contrast");
   const said = faults.map(({ id, nodes }) => `${id} ${nodes.length}: ${nodes[0].html} ${nodes[0].failureSummary}`);
@@ -237,7 +247,9 @@ const skip = async (browser) => {
 };
 
 const run = async () => {
-  fs.mkdirSync(pictures, { recursive: true });
+  if (pictures) {
+    fs.mkdirSync(pictures, { recursive: true });
+  }
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     args: [
@@ -253,10 +265,9 @@ const run = async () => {
   });
   try {
     await Promise.all([
-      openAll(browser, "light", { width: 1280, height: 800 }, ALL),
-      openAll(browser, "dark", { width: 1280, height: 800 }, ALL),
-      openAll(browser, "light", { width: 390, height: 800 }, ALL),
-      openAll(browser, "dark", { width: 390, height: 800 }, DARK_AND_NARROW),
+      openAll(browser, "light", { width: 1280, height: 800 }, EVERYTHING, ALL),
+      openAll(browser, "dark", { width: 1280, height: 800 }, COLOURS, ONE_EACH),
+      openAll(browser, "light", { width: 390, height: 800 }, PLACES, ALL),
     ]);
     await complete(browser);
     await refine(browser, true);

@@ -1,4 +1,4 @@
-//! Every type of page in Chromium, by `browser.cjs`, which keeps pictures in `target/browse`.
+//! Every type of page in Chromium, by `browser.cjs`. `PINAKES_PICTURES` names a directory for a picture of each page.
 //!
 //! `.ci/run` installs Debian's Chromium, and playwright-core and axe-core into `target/browser`.
 
@@ -27,7 +27,7 @@ fn every_page_works_in_chromium() {
         .arg(root.join("tests/tests/browse/browser.cjs"))
         .arg(&modules)
         .arg(format!("http://{}", server.address()))
-        .arg(root.join("target/browse"))
+        .args(std::env::var_os("PINAKES_PICTURES"))
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);

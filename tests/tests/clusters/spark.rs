@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use pinakes_tests::{files_below, spark_python};
+use pinakes_tests::{JAVA_OPTIONS, files_below, spark_python};
 
 use crate::clusters::setup::{Cluster, Flaky, example, root_hash};
 
@@ -23,6 +23,7 @@ fn spark_tries_a_failed_unit_again_and_gives_the_snapshot_of_a_single_run() {
                 "--master local[2,3] --conf spark.ui.enabled=false pyspark-shell",
             )
             .env("PYSPARK_PYTHON", &python)
+            .envs([JAVA_OPTIONS])
             .output()
             .unwrap()
     };

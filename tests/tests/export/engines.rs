@@ -11,7 +11,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::members::{Member, Members, View};
 use pinakes_tests::client::Connection;
 use pinakes_tests::server::Server;
-use pinakes_tests::skip;
+use pinakes_tests::{JAVA_OPTIONS, skip};
 use serde_json::{Map, Value};
 
 use crate::export::Setup;
@@ -33,7 +33,9 @@ fn python(engine: &str) -> Option<PathBuf> {
 /// Reads tables with an engine, in one run: Spark takes seconds to start. Returns the rows of each.
 fn read(python: &Path, engine: &str, tables: &[PathBuf]) -> Vec<Vec<Value>> {
     let script = pinakes_tests::root().join("tests/tests/export/read_table.py");
-    let output = Command::new(python).arg(script).arg(engine).args(tables).output().unwrap();
+    let mut command = Command::new(python);
+    command.arg(script).arg(engine).args(tables).envs([JAVA_OPTIONS]);
+    let output = command.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{engine}: {errors}");
     let text = String::from_utf8(output.stdout).unwrap();

@@ -2,20 +2,21 @@
 
 use std::{collections::BTreeSet, fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use pinakes_format::storage::manifest::MANIFEST;
+use pinakes_format::storage::{HEADER_BYTES, manifest::MANIFEST};
 use pinakes_tests::{SeededRng, TINY_DUMP, skip, times};
 
 use crate::integrity::{Copy, THREADS, files_of, sample_files, tiny_files};
 
 /// Returns every length of a manifest, whose text states its own length nowhere. Of another file, whose size the manifest
-/// states, returns the short lengths, the last lengths and some others.
+/// states, returns the lengths at its edges and those of its header, and some others.
 fn truncated_lengths(name: &str, length: usize) -> BTreeSet<usize> {
-    if name == MANIFEST || length <= 64 {
+    if name == MANIFEST {
         return (0..length).collect();
     }
     let mut rng = SeededRng(length as u64);
-    let some = (0..times(50)).map(|_| rng.below(length)).collect::<Vec<_>>();
-    (0..=64).chain(length - 8..length).chain(some).collect()
+    let some = (0..times(8)).map(|_| rng.below(length)).collect::<Vec<_>>();
+    let edges = [0, 1, HEADER_BYTES - 1, HEADER_BYTES, HEADER_BYTES + 1, length - 2, length - 1];
+    edges.into_iter().filter(|edge| *edge < length).chain(some).collect()
 }
 
 #[test]

@@ -22,7 +22,9 @@ use crate::integrity::tiny_files;
 const TINY_BYTES_MAX: usize = 64 << 10;
 const SAMPLE_FLIPS: usize = 2_000;
 /// One byte of this number is flipped in the tiny snapshot.
-const TINY_STEP: usize = 9;
+const TINY_STEP: usize = 27;
+/// Of each header, one byte of this number: another one in the next file.
+const HEADER_STEP: usize = 4;
 /// The files of which [`Baseline::ask`] reads every chunk.
 const ASKED_FILES: [&str; 5] = ["records", "ids", "redirects", "names", "strings"];
 
@@ -99,13 +101,19 @@ fn a_flip_of_any_byte_is_refused_or_never_served() {
     let bytes: usize = files.values().map(Vec::len).sum();
     assert!(bytes <= TINY_BYTES_MAX, "{bytes} bytes");
     let mut rng = SeededRng(20_260_131);
-    // All bytes of headers, and one of some others.
-    let step = (TINY_STEP / times(1)).max(1);
-    let is_flipped = |at: &usize| *at < HEADER_BYTES || at.is_multiple_of(step);
+    let [step, header_step] = [TINY_STEP, HEADER_STEP].map(|step| (step / times(1)).max(1));
+    let is_flipped = |number: usize, at: usize| match at < HEADER_BYTES {
+        true => (number + at).is_multiple_of(header_step),
+        false => at.is_multiple_of(step),
+    };
     let flips: Vec<_> = files
         .iter()
-        .flat_map(|(name, bytes)| (0..bytes.len()).map(move |at| (name.as_str(), at)))
-        .filter(|(_, at)| is_flipped(at))
+        .enumerate()
+        .flat_map(|(number, (name, bytes))| {
+            (0..bytes.len())
+                .filter(move |at| is_flipped(number, *at))
+                .map(move |at| (name.as_str(), at))
+        })
         .map(|(name, at)| (name, at, 1u8 << rng.below(8)))
         .collect();
     assert!(flips.len() * step > bytes, "{} of {bytes}", flips.len());

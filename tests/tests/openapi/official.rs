@@ -12,7 +12,7 @@ use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::skip;
 
 /// Time limit of Schemathesis in seconds, besides its fixed requests to every operation.
-const SECONDS: &str = "30";
+const SECONDS: &str = "12";
 /// Maximum number of requests for each operation and kind of data.
 const EXAMPLES: &str = "5";
 

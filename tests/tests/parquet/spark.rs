@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::Command};
 
 use pinakes_tests::compiler_run::Workspace;
-use pinakes_tests::{real_sample, root, sample, spark_python};
+use pinakes_tests::{JAVA_OPTIONS, real_sample, root, sample, spark_python};
 
 use crate::parquet::setup::{assert_same_snapshot, snapshot};
 
@@ -17,7 +17,7 @@ fn check(test: &str, inputs: &[(&str, PathBuf)], settings: &[(&str, &str)]) {
         .arg(root().join("tests/tests/parquet/spark.py"))
         .arg(&written)
         .args(arguments)
-        .envs(settings.iter().copied())
+        .envs(settings.iter().copied().chain([JAVA_OPTIONS]))
         .output()
         .unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));

@@ -214,8 +214,8 @@ fn compare(inputs: &[PathBuf], searches: usize, seed: u64) {
 #[test]
 fn random_searches_of_few_words_equal_the_oracle() {
     let directory = tempfile::tempdir().unwrap();
-    dump::write(directory.path(), 1_500, 4);
-    compare(&[directory.path().to_path_buf()], 500, 4);
+    dump::write(directory.path(), 1_350, 4);
+    compare(&[directory.path().to_path_buf()], 350, 4);
 }
 
 /// Pages behind the records that memory keeps are found in three passes.
@@ -248,7 +248,7 @@ fn late_pages_equal_the_oracle() {
 
 #[test]
 fn random_searches_of_the_sample_equal_the_oracle() {
-    compare(&[pinakes_tests::sample()], 1_500, 1);
+    compare(&[pinakes_tests::sample()], 1_000, 1);
 }
 
 #[test]

@@ -78,14 +78,14 @@ fn check_predicates(inputs: &[PathBuf], count: usize, seed: u64) {
 
 #[test]
 fn a_record_matches_where_exactly_if_its_list_contains_it() {
-    check_predicates(&[sample()], times(2_000), 11);
+    check_predicates(&[sample()], times(800), 11);
 }
 
 #[test]
 fn a_real_record_matches_where_exactly_if_its_list_contains_it() {
     let test = "a_real_record_matches_where_exactly_if_its_list_contains_it";
     let Some(every) = current_and_2023_dumps(test) else { return };
-    check_predicates(&every, times(400), 12);
+    check_predicates(&every, times(150), 12);
 }
 
 /// A full snapshot with the objects from which subsets are linked.
@@ -273,14 +273,14 @@ fn check_subsets(inputs: &[PathBuf], count: usize, seed: u64) {
 
 #[test]
 fn a_subset_holds_matching_and_referenced_records_only() {
-    check_subsets(&[sample()], times(20), 21);
+    check_subsets(&[sample()], times(12), 21);
 }
 
 #[test]
 fn a_subset_of_the_real_sample_holds_matching_and_referenced_records_only() {
     let test = "a_subset_of_the_real_sample_holds_matching_and_referenced_records_only";
     let Some(sample) = real_sample(test) else { return };
-    check_subsets(&sample, times(4), 22);
+    check_subsets(&sample, times(3), 22);
 }
 
 #[test]
