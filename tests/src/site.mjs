@@ -1,7 +1,8 @@
 // Answers requests as a site does, under Node. Usage:
 //   node site.mjs PINAKES_JS MODULE_GZ URL [KEY]
-// Each line of standard input is a request {method, target, headers, body}, with the body in Base64, or the word "fresh":
-// the next request begins with nothing but the publication that was seen. Each line of standard output is a reply of the same form.
+// Each line of standard input is a request {method, target, headers, body}, with the body in Base64, or a word: after "fresh", the
+// next request begins with what is kept, the publication that was seen; after "keep", all that is read is kept from then on. Each
+// line of standard output is a reply of the same form.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -18,12 +19,13 @@ async function answer(site, asked) {
     return { ...reply, body: bytes.toString("base64") };
 }
 
-/** Keeps the publication alone, so that every site reads all chunks. */
+/** Keeps the publication, and after the word "keep" everything that is read. */
 const seen = new Map();
+let keepsAll = false;
 const kept = {
-    has: async () => false,
+    names: () => seen.keys(),
     get: async (name) => seen.get(name),
-    put: async (name, bytes) => name.startsWith("publication.json") && seen.set(name, bytes),
+    put: async (name, bytes) => (keepsAll || name.startsWith("publication.json")) && seen.set(name, bytes),
 };
 
 let site;
@@ -31,7 +33,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     const asked = JSON.parse(line);
     let reply;
     try {
-        if (asked === "fresh") {
+        if (asked === "fresh" || asked === "keep") {
+            keepsAll ||= asked === "keep";
             site = undefined;
             continue;
         }

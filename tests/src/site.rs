@@ -62,6 +62,11 @@ impl Site {
         self.requests.write_all(b"\"fresh\"\n").unwrap();
     }
 
+    /// Begins again. What is read from now on is kept, also when the site begins again.
+    pub fn keep(&mut self) {
+        self.requests.write_all(b"\"keep\"\n").unwrap();
+    }
+
     /// Sends a request to `localhost`. Returns the reply, or why there is none.
     ///
     /// # Errors

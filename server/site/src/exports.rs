@@ -6,7 +6,7 @@
 //! ask(now)                   a line of JSON {method, target, headers, …}, then the body; returns the number of the request
 //! attempt(request)           a reply: a line of JSON {status, headers, isInPieces}, then the body; or what is missing
 //! piece(request)             the next piece of a body; or what is missing
-//! give(request, index)       the bytes of a missing range
+//! give(request, index, from)  bytes of a missing range, from a place of its file on; `MISSING` if nothing proves them yet
 //! end(request)               forgets a request
 //! output(), output_bytes()   where the result of the last call is, and its size
 //! ```
@@ -220,14 +220,15 @@ pub extern "C" fn piece(request: u32) -> u32 {
     })
 }
 
-/// Takes the bytes of a range that a request lacks.
+/// Takes bytes of a range that a request lacks, from a place of its file on.
 #[unsafe(no_mangle)]
-pub extern "C" fn give(request: u32, index: usize) -> u32 {
+pub extern "C" fn give(request: u32, index: usize, from: u32) -> u32 {
     STATE.with_borrow_mut(|state| {
         state.call(|state| {
             let bytes = std::mem::take(&mut state.input);
             let asking = state.requests.get(&request).ok_or("no such request")?;
-            asking.give(index, &bytes).map(|()| (DONE, Vec::new()))
+            let is_written = asking.give(index, from.into(), &bytes)?;
+            Ok((if is_written { DONE } else { MISSING }, Vec::new()))
         })
     })
 }

@@ -176,16 +176,19 @@ impl Asking {
         Ok(Outcome::Missing)
     }
 
-    /// Takes the bytes of a missing range. Bytes that are not those of the publication are refused.
+    /// Takes bytes of a missing range, from a place of its file on. Bytes that are not those of the publication are refused.
+    /// Returns whether a piece was proved and taken.
     ///
     /// # Errors
     ///
     /// In words for people.
-    pub fn give(&self, index: usize, bytes: &[u8]) -> Result<(), String> {
-        let part = self.missing.get(index).ok_or("no such range is missing")?;
-        let sent = part.accept(bytes).map_err(|refused| refused.to_string())?;
+    pub fn give(&self, index: usize, from: u64, bytes: &[u8]) -> Result<bool, String> {
+        let missing = self.missing.get(index).ok_or("no such range is missing")?;
+        let Some(part) = missing.within(from..from + bytes.len() as u64) else { return Ok(false) };
+        let first = (part.range().start - from) as usize;
+        let sent = part.accept(&bytes[first..]).map_err(|refused| refused.to_string())?;
         match sent.wrong.first() {
-            None => Ok(()),
+            None => Ok(sent.written > 0),
             Some(wrong) => {
                 let (path, range) = (wrong.path(), wrong.range());
                 Err(format!(

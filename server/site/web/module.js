@@ -21,9 +21,17 @@ async function loadModule(address, progress = () => {}) {
     const packed = new Uint8Array(await new Response(response.body.pipeThrough(counted)).arrayBuffer());
     // A host may have named the packing in a header, so that the browser has undone it.
     const isUnpacked = packed[0] === 0 && packed[1] === 0x61 && packed[2] === 0x73 && packed[3] === 0x6d;
-    if (isUnpacked) return packed;
-    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream(decoder));
-    return new Uint8Array(await new Response(unpacked).arrayBuffer());
+    const stream = () => new Blob([packed]).stream().pipeThrough(new DecompressionStream(decoder));
+    const bytes = isUnpacked ? packed : new Uint8Array(await new Response(stream()).arrayBuffer().catch(() => refuse()));
+    // The name has the beginning of the hash.
+    const [, expected = ""] = /-([0-9a-f]{16})[.]wasm$/.exec(address) ?? [];
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    const found = [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    return found.startsWith(expected) ? bytes : refuse();
+}
+
+function refuse() {
+    throw new Error("the module: the host sent other bytes than were published");
 }
 
 function canUnpack(decoder) {

@@ -11,18 +11,31 @@ const DONE = 0, MISSING = 1, FAILED = 2, ENDED = 3;
 const TRANSFERS_MAX = 64;
 /** Ranges of one request: their header stays below 2 KB. */
 const RANGES_MAX = 64;
+/** Of a host that sends whole files, the beginning of a file is kept up to this size. */
+const BEGINNING_BYTES_MAX = 32 << 20;
+/** Statuses of a host that has too much to do, and the pause before it is asked once more. */
+const PASSING = [429, 500, 502, 503, 504], PAUSE_MILLIS = 500, PAUSE_MILLIS_MAX = 10_000;
+/** Statuses of files that the host does not have any more. */
+const GONE = [404, 410];
 /** Memory from which on an instance takes no more requests: chunks stay in it until it ends. */
 const MEMORY_BYTES_MAX = 1 << 30;
 const PUBLICATION = "publication.json", SIGNATURE = "publication.json.minisig", MANIFEST = "manifest.json";
 
 /** The publication cannot be read: the host is away, sends wrong bytes, or is not trusted. */
-export class Unavailable extends Error {}
+export class Unavailable extends Error {
+    constructor(message, response = null) {
+        super(message);
+        this.isGone = GONE.includes(response?.status);
+        this.isPassing = PASSING.includes(response?.status);
+        this.pause = Math.min(response?.headers.get("retry-after") * 1000 || PAUSE_MILLIS, PAUSE_MILLIS_MAX);
+    }
+}
 
 /**
  * Opens the publication at a URL.
  *
  * Options: `module`, the compiled module; `keys`, of which one must have signed the publication; `fetch`, by which files
- * are read; `kept`, which keeps files between sessions by `has(name)`, `get(name)` and `put(name, bytes)`. Nothing waits for
+ * are read; `kept`, which keeps bytes between sessions by `names()`, `get(name)` and `put(name, bytes)`. Nothing waits for
  * what is put, so `put` must not fail.
  */
 export async function open(url, options) {
@@ -45,15 +58,15 @@ class Site {
     #transfers = new Map();
     #running = 0;
     #waiting = [];
-    /** Whether the host sends several ranges of a file in one reply. */
-    #sendsMany = true;
+    /** What the host sends of a file: "many" ranges in one reply, "one" range, or "whole" files. */
+    #sends = "many";
 
     constructor(url, { module, keys = [], fetch = globalThis.fetch.bind(globalThis), kept = null }) {
         this.#url = new URL("./", url);
         this.#module = module;
         this.#keys = keys;
         this.#fetch = fetch;
-        this.#kept = kept;
+        this.#kept = new KeptRanges(kept);
     }
 
     /** Reads the publication. If it is another one, the next request is answered from its snapshot. */
@@ -63,14 +76,14 @@ class Site {
         const [texts, early] = await Promise.all([this.#newest(), beside]);
         const [publication, signature = ""] = texts;
         if (publication === this.#opening?.publication) return;
-        const id = JSON.parse(publication).snapshot?.id;
+        const id = json(publication)?.snapshot?.id;
         if (!/^[0-9a-f]{16}$/.test(id)) throw new Unavailable("the publication names no snapshot");
         const manifest = await this.#manifest(`snapshots/${id}/${MANIFEST}`, id, early);
         const opening = { id, publication, signature, manifest };
         // Throws if the publication is not trusted, or its snapshot is not that of this module.
         const instance = new Instance(this.#module).begin(opening, this.#keys);
         [this.#opening, this.#instance] = [opening, instance];
-        texts.forEach((text, at) => this.#kept?.put([PUBLICATION, SIGNATURE][at], new TextEncoder().encode(text)));
+        texts.forEach((text, at) => this.#kept.put([PUBLICATION, SIGNATURE][at], new TextEncoder().encode(text)));
     }
 
     /**
@@ -81,11 +94,12 @@ class Site {
         const names = this.#keys.length > 0 ? [PUBLICATION, SIGNATURE] : [PUBLICATION];
         const all = (file) => Promise.all(names.map(file));
         const texts = (files) => files.map((bytes) => new TextDecoder().decode(bytes));
-        const files = await all((name) => this.#kept?.get(name));
+        const files = await all((name) => this.#kept.get(name));
         const kept = files.every(Boolean) && texts(files);
         try {
             const sent = texts(await all((name) => this.#transfer(name, null, true)));
-            const [before, now] = [kept, sent].map((of) => of && JSON.parse(of[0]).version);
+            const [before, now] = [kept, sent].map((of) => of && json(of[0])?.version);
+            if (!now) throw new Unavailable("what the host sends is no publication");
             return this.#keys.length > 0 && before > now ? kept : sent;
         } catch (error) {
             if (kept) return kept;
@@ -95,9 +109,15 @@ class Site {
 
     /** The manifest of a snapshot: the early one, if it is of this snapshot. */
     async #manifest(name, id, early) {
-        if (!early || JSON.parse(new TextDecoder().decode(early)).id !== id) return this.#immutable(name);
-        this.#kept?.put(name, early);
-        return early;
+        const isEarly = early && json(new TextDecoder().decode(early))?.id === id;
+        const manifest = isEarly ? early : await this.#file(name);
+        this.#kept.put(name, manifest);
+        return manifest;
+    }
+
+    /** A file that never changes: kept, or from the host. */
+    async #file(name) {
+        return (await this.#kept.get(name)) ?? this.#transfer(name, null, false);
     }
 
     /** The id of the snapshot. */
@@ -109,7 +129,20 @@ class Site {
      * Answers a request: status, headers as pairs, and the body as bytes, or as a stream of a long one.
      * `headers` are pairs, with `host`, which links name. The links of pages lie below `basePath`.
      */
-    async answer({ method = "GET", target, headers = [], body = null, isHttps = false, basePath = "" }) {
+    async answer(request) {
+        const { id } = this;
+        try {
+            return await this.#answer(request);
+        } catch (error) {
+            // The host may have published another snapshot, and have removed the files of this one.
+            if (!error.isGone) throw error;
+            await this.begin();
+            if (this.id === id) throw error;
+            return this.#answer(request);
+        }
+    }
+
+    async #answer({ method = "GET", target, headers = [], body = null, isHttps = false, basePath = "" }) {
         const instance = await this.#ready();
         const head = { method, target, headers, is_https: isHttps, base_path: basePath };
         const request = instance.ask(head, body ?? new Uint8Array());
@@ -159,96 +192,90 @@ class Site {
             const result = instance.call(call, request);
             if (result !== MISSING) return result;
             // A newer publication may be open meanwhile.
-            const missing = JSON.parse(instance.text()).map((range) => ({ ...range, id: instance.id }));
-            const sent = await this.#ranges(missing);
+            const missing = JSON.parse(instance.text()).map((range) => ({ ...range, name: `snapshots/${instance.id}/${range.path}` }));
+            const { parts, failure } = await this.#read(missing);
+            let given = 0;
             // The values of the hash tree come first, which prove what follows.
-            for (const [index, bytes] of sent.entries()) {
+            for (const { index, from, bytes } of parts) {
+                let result;
                 try {
-                    instance.give(request, index, bytes);
+                    result = instance.give(request, index, from, bytes);
                 } catch {
                     // What was kept may be damaged, or what the host sent.
-                    instance.give(request, index, await this.#range(missing[index], true));
+                    const part = { ...missing[index], from, to: from + bytes.length };
+                    result = instance.give(request, index, from, await this.#range(part, true));
                 }
+                given += result === DONE ? 1 : 0;
             }
+            // Ranges also have what may be asked for next: without a host, the kept parts of them may do.
+            if (failure && given === 0) throw failure;
         }
     }
 
-    /** The bytes of ranges of the snapshot's files: several ranges of a file in one request, where the host can. */
-    async #ranges(missing) {
-        const paths = [...new Set(missing.map(({ path }) => path))];
-        const absent = paths.map((path) => this.#absent(missing.filter((range) => range.path === path)));
-        for (const ranges of await Promise.all(absent)) {
-            for (let at = 0; this.#sendsMany && at + 1 < ranges.length; at += RANGES_MAX) {
-                this.#together(ranges.slice(at, at + RANGES_MAX));
-            }
-        }
-        return Promise.all(missing.map((range) => this.#range(range)));
+    /** What is kept of ranges, and what the host sends of the rest, in the order of the ranges; and why parts of them lack. */
+    async #read(missing) {
+        const kept = await Promise.all(missing.map((range) => this.#kept.read(range)));
+        const rests = missing.flatMap((range, index) => without(range, kept[index]).map((rest) => ({ ...rest, index })));
+        this.#together(rests.filter((rest) => !this.#transfers.has(key(rest))));
+        const sent = await Promise.allSettled(
+            rests.map(async (rest) => ({ index: rest.index, from: rest.from, bytes: await this.#range(rest) })),
+        );
+        const here = kept.flatMap((parts, index) => parts.map((part) => ({ ...part, index })));
+        const came = sent.filter(({ status }) => status === "fulfilled").map(({ value }) => value);
+        const parts = [...here, ...came].sort((a, b) => a.index - b.index || a.from - b.from);
+        return { parts, failure: sent.find(({ status }) => status === "rejected")?.reason };
     }
 
-    /** The ranges that are neither kept nor on their way. */
-    async #absent(ranges) {
-        const wanted = ranges.filter((range) => !this.#transfers.has(this.#key(range)));
-        const kept = await Promise.all(wanted.map((range) => this.#kept?.has(this.#key(range))));
-        return wanted.filter((_, at) => !kept[at]);
-    }
-
-    /** Asks for several ranges of a file in one request. A range that does not come so is asked for alone. */
+    /** Asks for several ranges of a file in one request, where the host can. A range that does not come so is asked for alone. */
     #together(ranges) {
-        const sent = this.#transfer(this.#name(ranges[0]), ranges, false).catch(() => {
-            this.#sendsMany = false;
-            return new Map();
-        });
-        for (const range of ranges) {
-            this.#note(range, async () => {
-                const bytes = (await sent).get(range);
-                if (!bytes) return this.#immutable(this.#name(range), range);
-                this.#kept?.put(this.#key(range), bytes);
-                return bytes;
-            });
+        for (const name of new Set(ranges.map((range) => range.name))) {
+            const ofFile = ranges.filter((range) => range.name === name);
+            const size = { many: RANGES_MAX, one: 1, whole: ofFile.length }[this.#sends];
+            for (let at = 0; at < ofFile.length; at += size) {
+                const some = ofFile.slice(at, at + size);
+                if (some.length > 1) this.#noteAll(name, some);
+            }
         }
     }
 
-    #name({ id, path }) {
-        return `snapshots/${id}/${path}`;
-    }
-
-    #key(range) {
-        return `${this.#name(range)}?${range.from}-${range.to}`;
+    #noteAll(name, ranges) {
+        const sent = this.#transfer(name, ranges, false).catch(() => new Map());
+        for (const range of ranges) {
+            this.#note(range, async () => (await sent).get(range) ?? this.#alone(range, false));
+        }
     }
 
     /** The bytes of a range, by the transfer that is under way if there is one. */
     #range(range, isFresh = false) {
-        const transfer = !isFresh && this.#transfers.get(this.#key(range));
-        return transfer || this.#note(range, () => this.#immutable(this.#name(range), range, isFresh));
+        const transfer = !isFresh && this.#transfers.get(key(range));
+        return transfer || this.#note(range, () => this.#alone(range, isFresh));
     }
 
     /** Notes a transfer for as long as it is under way. */
     #note(range, begin) {
-        const key = this.#key(range);
         const transfer = begin();
-        this.#transfers.set(key, transfer);
-        const forget = () => this.#transfers.get(key) === transfer && this.#transfers.delete(key);
+        this.#transfers.set(key(range), transfer);
+        const forget = () => this.#transfers.get(key(range)) === transfer && this.#transfers.delete(key(range));
         transfer.then(forget, forget);
         return transfer;
     }
 
-    /** A file, or a range of one, that never changes: kept, or from the host. */
-    async #immutable(name, range = null, isFresh = false) {
-        const key = range ? `${name}?${range.from}-${range.to}` : name;
-        const kept = isFresh ? null : await this.#kept?.get(key);
-        if (kept) return kept;
-        const bytes = await this.#transfer(name, range, isFresh);
-        this.#kept?.put(key, bytes);
-        return bytes;
+    async #alone(range, isFresh) {
+        return (await this.#transfer(range.name, [range], isFresh)).get(range);
     }
 
-    async #transfer(name, range, isFresh) {
+    /** The bytes of a file; of ranges of it, those that came. A host that has too much to do is asked once more. */
+    async #transfer(name, ranges, isFresh) {
         if (this.#running >= TRANSFERS_MAX) {
             await new Promise((resolve) => this.#waiting.push(resolve));
         }
         this.#running += 1;
         try {
-            return await this.#receive(name, range, isFresh);
+            return await this.#receive(name, ranges, isFresh).catch(async (error) => {
+                if (!error.isPassing) throw error;
+                await new Promise((resolve) => setTimeout(resolve, error.pause));
+                return this.#receive(name, ranges, isFresh);
+            });
         } catch (error) {
             if (error instanceof Unavailable) throw error;
             throw new Unavailable(`${name}: ${error.message}`);
@@ -258,22 +285,132 @@ class Site {
         }
     }
 
-    /** The bytes of a file or of a range; of several ranges, the bytes of those that came. */
-    async #receive(name, range, isFresh) {
-        const ranges = [range ?? []].flat().map(({ from, to }) => `${from}-${to - 1}`);
-        const headers = range ? { Range: `bytes=${ranges}` } : {};
+    async #receive(name, ranges, isFresh) {
+        const asksRanges = ranges && this.#sends !== "whole";
+        const headers = asksRanges ? { Range: `bytes=${ranges.map(({ from, to }) => `${from}-${to - 1}`)}` } : {};
         const cache = isFresh ? "no-cache" : "default";
         const response = await this.#fetch(new URL(name, this.#url), { headers, cache });
-        if (Array.isArray(range)) {
-            const boundary = /^multipart\/byteranges;.*boundary="?([^";]+)/.exec(response.headers.get("content-type"));
-            this.#sendsMany &&= response.status === 206 && boundary !== null;
-            if (this.#sendsMany) return parts(new Uint8Array(await response.arrayBuffer()), boundary[1], range);
-            await response.body?.cancel();
-            return new Map();
+        if (!response.ok) throw new Unavailable(`${name}: the host answered ${response.status}`, response);
+        if (!ranges) return new Uint8Array(await response.arrayBuffer());
+        if (response.status !== 206) {
+            this.#sends = "whole";
+            return this.#cut(name, response.body, ranges);
         }
-        if (response.ok && range && response.status !== 206) return cut(response.body, range);
-        if (!response.ok) throw new Unavailable(`${name}: the host answered ${response.status}`);
-        return new Uint8Array(await response.arrayBuffer());
+        let found;
+        if (ranges.length === 1) {
+            found = new Map([[ranges[0], new Uint8Array(await response.arrayBuffer())]]);
+        } else {
+            const boundary = /^multipart\/byteranges;.*boundary="?([^";]+)/.exec(response.headers.get("content-type"));
+            if (!boundary) {
+                this.#sends = "one";
+                await response.body?.cancel();
+                return new Map();
+            }
+            found = parts(new Uint8Array(await response.arrayBuffer()), boundary[1], ranges);
+        }
+        this.#kept.putRanges(name, found);
+        return found;
+    }
+
+    /** The bytes of ranges, from a host that sends the whole file: it is read once, as far as the last range. */
+    async #cut(name, stream, ranges) {
+        const end = Math.max(...ranges.map(({ to }) => to));
+        const beginning = end <= BEGINNING_BYTES_MAX ? { from: 0, to: end } : null;
+        const found = await cut(stream, beginning ? [beginning] : ranges);
+        this.#kept.putRanges(name, found);
+        const bytes = found.get(beginning);
+        return bytes ? new Map(ranges.map((range) => [range, bytes.slice(range.from, range.to)])) : found;
+    }
+}
+
+/** A text as JSON; null of another text, which some hosts send in place of a file. */
+function json(text) {
+    try {
+        return JSON.parse(text);
+    } catch {
+        return null;
+    }
+}
+
+/** The name of a range, for those that are on their way. */
+function key({ name, from, to }) {
+    return `${name}?${from}-${to}`;
+}
+
+/** The parts of a range that are not among others, which ascend. */
+function without(range, parts) {
+    const rests = [];
+    let at = range.from;
+    for (const { from, bytes } of [...parts, { from: range.to, bytes: [] }]) {
+        if (at < from) rests.push({ ...range, from: at, to: from });
+        at = from + bytes.length;
+    }
+    return rests;
+}
+
+/** Bytes that are kept between sessions: files, and ranges of files by their places. */
+class KeptRanges {
+    #kept;
+    /** By the name of a file, the places of its ranges, and where each is in what is kept: `{from, to, name, at}`. */
+    #places = new Map();
+
+    constructor(kept) {
+        this.#kept = kept;
+        for (const name of kept?.names() ?? []) this.#note(name);
+    }
+
+    /** Notes the places of what is kept as `file?from-to,from-to`: the bytes of several ranges, one behind the other. */
+    #note(name) {
+        const [file, ranges] = name.split("?");
+        if (!ranges) return;
+        if (!this.#places.has(file)) this.#places.set(file, []);
+        let at = 0;
+        for (const range of ranges.split(",")) {
+            const [from, to] = range.split("-").map(Number);
+            this.#places.get(file).push({ from, to, name, at });
+            at += to - from;
+        }
+    }
+
+    async get(name) {
+        return (await this.#kept?.get(name)) ?? null;
+    }
+
+    put(name, bytes) {
+        this.#kept?.put(name, bytes);
+    }
+
+    /** The parts of a range that are kept. They ascend and do not overlap. */
+    async read({ name: file, from, to }) {
+        const places = (this.#places.get(file) ?? []).filter((place) => place.from < to && from < place.to);
+        const parts = [];
+        let end = from;
+        for (const place of places.sort((a, b) => a.from - b.from)) {
+            const [begin, stop] = [Math.max(place.from, end), Math.min(place.to, to)];
+            if (begin >= stop) continue;
+            const bytes = await this.get(place.name);
+            // What was kept may be gone.
+            if (!bytes) continue;
+            const first = place.at + begin - place.from;
+            parts.push({ from: begin, bytes: bytes.subarray(first, first + stop - begin) });
+            end = stop;
+        }
+        return parts;
+    }
+
+    /** Keeps ranges of a file together: a browser needs long to list many entries. */
+    putRanges(file, found) {
+        if (!this.#kept || found.size === 0) return;
+        const ranges = [...found.keys()];
+        const bytes = new Uint8Array(ranges.reduce((sum, { from, to }) => sum + to - from, 0));
+        let at = 0;
+        for (const range of ranges) {
+            bytes.set(found.get(range), at);
+            at += range.to - range.from;
+        }
+        const name = `${file}?${ranges.map(({ from, to }) => `${from}-${to}`)}`;
+        this.#note(name);
+        this.put(name, bytes);
     }
 }
 
@@ -297,19 +434,22 @@ function parts(body, boundary, ranges) {
     return found;
 }
 
-/** The bytes of a range, from a host that knows no ranges and sends the whole file. */
-async function cut(stream, { from, to }) {
-    const bytes = new Uint8Array(to - from);
+/** The bytes of ranges of a file that is sent whole, as far as the last of them. */
+async function cut(stream, ranges) {
+    const found = new Map(ranges.map((range) => [range, new Uint8Array(range.to - range.from)]));
+    const end = Math.max(...ranges.map(({ to }) => to));
     let at = 0;
-    for (const reader = stream.getReader(); at < to; ) {
+    for (const reader = stream.getReader(); at < end; ) {
         const { done, value } = await reader.read();
         if (done) throw new Unavailable("the file is too short");
-        const part = value.subarray(Math.max(0, from - at), Math.max(0, to - at));
-        if (part.length > 0) bytes.set(part, Math.max(at, from) - from);
+        for (const [{ from, to }, bytes] of found) {
+            const part = value.subarray(Math.max(0, from - at), Math.max(0, to - at));
+            if (part.length > 0) bytes.set(part, Math.max(at, from) - from);
+        }
         at += value.length;
-        if (at >= to) await reader.cancel();
+        if (at >= end) await reader.cancel();
     }
-    return bytes;
+    return found;
 }
 
 /** An instance of the module. A call that fails by a fault of the module leaves the instance unusable. */
@@ -344,9 +484,9 @@ class Instance {
         return this.#check(this.#call(name, request));
     }
 
-    give(request, index, bytes) {
+    give(request, index, from, bytes) {
         this.#input(bytes.length).set(bytes);
-        this.#check(this.#call("give", request, index));
+        return this.#check(this.#call("give", request, index, from));
     }
 
     end(request) {

@@ -37,8 +37,8 @@ class Kept {
         return kept;
     }
 
-    has(name) {
-        return this.#sizes.has(name);
+    names() {
+        return this.#sizes.keys();
     }
 
     async get(name) {
@@ -109,7 +109,8 @@ async function begin() {
 async function compiled() {
     const [cache, address] = [await caches.open(PROGRAMS), new URL(MODULE, TREE)];
     const kept = await cache.match(address);
-    if (kept) return WebAssembly.compile(await kept.arrayBuffer());
+    const module = kept && (await WebAssembly.compile(await kept.arrayBuffer()).catch(() => null));
+    if (module) return module;
     const bytes = await loadModule(address);
     await cache.put(address, new Response(bytes));
     return WebAssembly.compile(bytes);
@@ -120,9 +121,11 @@ self.addEventListener("activate", (event) => event.waitUntil(activate()));
 self.addEventListener("fetch", (event) => {
     const { url } = event.request;
     if (url.startsWith(TREE) && !FILES.test(url.slice(TREE.href.length))) {
-        event.respondWith(answer(event.request));
+        event.respondWith(answer(event.request, event));
     }
 });
+// Pages send messages while they are open: a browser ends a worker without events, and the body that it makes.
+self.addEventListener("message", () => {});
 
 /** Removes older modules, and takes the open pages over. */
 async function activate() {
@@ -133,7 +136,7 @@ async function activate() {
     await self.clients.claim();
 }
 
-async function answer(request) {
+async function answer(request, event) {
     const { host, pathname, search, protocol } = new URL(request.url);
     try {
         const reply = await (await site()).answer({
@@ -145,7 +148,11 @@ async function answer(request) {
             isHttps: protocol === "https:",
         });
         const hasBody = ![204, 304].includes(reply.status) && request.method !== "HEAD";
-        return new Response(hasBody ? reply.body : null, reply);
+        const body = hasBody ? reply.body : null;
+        if (!(body instanceof ReadableStream)) return new Response(body, reply);
+        const { readable, writable } = new TransformStream();
+        event.waitUntil(body.pipeTo(writable).catch(() => {}));
+        return new Response(readable, reply);
     } catch (error) {
         return unavailable(request, error.message);
     }
@@ -156,7 +163,7 @@ function unavailable(request, message) {
     const status = 503;
     const isPage = request.headers.get("accept")?.includes("text/html");
     const body = isPage
-        ? `<!doctype html><html lang="en"><meta charset="utf-8"><title>Not here</title><h1>Not here</h1>` +
+        ? `<!doctype html><html lang="en"><meta charset="utf-8"><title>Not here</title><link rel="icon" href="data:,"><h1>Not here</h1>` +
           `<p>This page is not kept in this browser, and its parts cannot be read from the host.` +
           `<p>${message.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`)}<p><a href="">Try again</a>`
         : JSON.stringify({ statusCode: status, error: "Service Unavailable", message });
@@ -165,7 +172,7 @@ function unavailable(request, message) {
         "content-type": type,
         "cache-control": "no-store",
         "retry-after": "30",
-        "content-security-policy": "default-src 'none'",
+        "content-security-policy": "default-src 'none'; img-src data:",
     };
     return new Response(body, { status, headers });
 }

@@ -1,6 +1,9 @@
 //! The tree as a website: the module answers every endpoint as a server does, under Node, and reads what it needs together.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -108,6 +111,95 @@ fn a_host_that_knows_no_ranges_is_read_to_the_end_of_the_range() {
     for Asked { ask: asked, right } in &all_kinds()[..6] {
         assert_same(&format!("{asked:?}"), &ask(&mut site, asked), right);
     }
+}
+
+#[test]
+fn what_was_read_is_kept_for_any_order_of_requests() {
+    let Some(files) = files("site::what_was_read_is_kept_…") else { return };
+    let is_away = Arc::new(AtomicBool::new(false));
+    let of_host = Arc::clone(&is_away);
+    let host = Host::with_rule(Edition::Old.tree(), move |_| {
+        match of_host.load(Ordering::Relaxed) {
+            true => Behaviour::Disconnects,
+            false => Behaviour::Serves,
+        }
+    });
+    let mut site = Site::start(&files, &host.url(), &[key()]);
+    site.keep();
+    let all = of_all_endpoints();
+    for Asked { ask: asked, right } in &all {
+        assert_same(&format!("{asked:?}"), &ask(&mut site, asked), right);
+    }
+    is_away.store(true, Ordering::Relaxed);
+    // The first answer of each instance reads more than later ones.
+    for Asked { ask: asked, right } in all.iter().rev() {
+        site.forget();
+        assert_same(&format!("{asked:?}"), &ask(&mut site, asked), right);
+    }
+}
+
+#[test]
+fn a_host_that_has_too_much_to_do_is_asked_once_more() {
+    let Some(files) = files("site::a_host_that_has_too_much_to_do_…") else { return };
+    let asked = Arc::new(Mutex::new(BTreeSet::new()));
+    let host = Host::with_rule(Edition::Old.tree(), move |request| {
+        match asked.lock().unwrap().insert(request.path.clone()) {
+            true => {
+                let head = "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n";
+                Behaviour::Replies(head.to_owned(), Vec::new())
+            }
+            false => Behaviour::Serves,
+        }
+    });
+    let mut site = Site::start(&files, &host.url(), &[key()]);
+    for Asked { ask: asked, right } in &all_kinds()[..6] {
+        assert_same(&format!("{asked:?}"), &ask(&mut site, asked), right);
+    }
+}
+
+#[test]
+fn a_snapshot_whose_files_are_gone_is_left_for_the_published_one() {
+    let Some(files) = files("site::a_snapshot_whose_files_are_gone_…") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("tree");
+    symlink(Edition::Old.tree(), &place).unwrap();
+    let (is_gone, snapshot) = (Arc::new(AtomicBool::new(false)), Edition::Old.id());
+    let of_host = Arc::clone(&is_gone);
+    let host = Host::with_rule(place.clone(), move |request| {
+        match of_host.load(Ordering::Relaxed) && request.path.contains(&snapshot) {
+            true => {
+                let head = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
+                Behaviour::Replies(head.to_owned(), Vec::new())
+            }
+            false => Behaviour::Serves,
+        }
+    });
+    let mut site = Site::start(&files, &host.url(), &[key()]);
+    let [old, new] = [Edition::Old, Edition::New]
+        .map(|edition| answers(edition, vec![Ask::get("/sources"), Ask::get("/outputs")]));
+    assert_same("/sources", &site.ask("GET", "/sources", &[], ""), &old[0].right);
+    fs::remove_file(&place).unwrap();
+    symlink(Edition::New.tree(), &place).unwrap();
+    is_gone.store(true, Ordering::Relaxed);
+    assert_same("/outputs", &site.ask("GET", "/outputs", &[], ""), &new[1].right);
+}
+
+#[test]
+fn a_host_of_whole_files_sends_each_once_a_round() {
+    let Some(files) = files("site::a_host_of_whole_files_…") else { return };
+    let host = Host::with_rule(Edition::Old.tree(), |_| Behaviour::IgnoresRange);
+    let mut site = Site::start(&files, &host.url(), &[key()]);
+    site.keep();
+    for Asked { ask: asked, right } in &all_kinds()[..6] {
+        assert_same(&format!("{asked:?}"), &ask(&mut site, asked), right);
+    }
+    let mut by_path: BTreeMap<String, usize> = BTreeMap::new();
+    for request in host.asked() {
+        *by_path.entry(request.path).or_default() += 1;
+    }
+    // The beginning of a file is kept, so that a file is asked for as often as a later part of it is needed.
+    let often: Vec<_> = by_path.iter().filter(|(_, times)| **times > 12).collect();
+    assert!(often.is_empty(), "{often:?}");
 }
 
 #[test]

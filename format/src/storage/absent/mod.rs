@@ -301,6 +301,24 @@ impl Missing {
         }
     }
 
+    /// The pieces of it that lie in a range of the file.
+    pub fn within(&self, range: Range<u64>) -> Option<Missing> {
+        let is_inside = |piece: &Missing| {
+            let of = piece.range();
+            range.start <= of.start && of.end <= range.end
+        };
+        let mut inside = self.pieces().into_iter().filter(is_inside);
+        let mut whole = inside.next()?;
+        if let Some(last) = inside.next_back() {
+            match (&mut whole.part, last.part) {
+                (Part::Values(_, whole), Part::Values(_, last))
+                | (Part::Chunks(whole), Part::Chunks(last)) => whole.end = last.end,
+                (Part::Values(..), Part::Chunks(_)) | (Part::Chunks(_), Part::Values(..)) => {}
+            }
+        }
+        Some(whole)
+    }
+
     /// Whether it is one piece.
     pub fn is_single(&self) -> bool {
         match &self.part {

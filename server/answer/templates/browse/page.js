@@ -9,6 +9,12 @@ for (const place of document.querySelectorAll(".origin")) {
   place.textContent = location.origin + root.slice(0, -1);
 }
 
+// A browser ends a site's worker that gets no events, together with a download that takes longer.
+const worker = navigator.serviceWorker?.controller;
+if (worker) {
+  setInterval(() => worker.postMessage("open"), 10_000);
+}
+
 const copy = document.getElementById("copy");
 if (copy) {
   copy.hidden = false;
