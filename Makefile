@@ -99,7 +99,7 @@ fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no night
 
 bless: build ## Regenerate the generated blocks of FORMAT.md and the other golden files
 	@PINAKES_BLESS=1 cargo test --locked --workspace --test format_md
-	@PINAKES_BLESS=1 cargo test --locked --workspace --lib parquet_md
+	@PINAKES_BLESS=1 cargo test --locked --workspace --test parquet_md
 	@PINAKES_BLESS=1 cargo test --locked --workspace --test hosts -- \
 		the_table the_schema_served the_document_served
 

@@ -8,9 +8,6 @@
 //!
 //! Memory: two waves of parts, and the encoded row group of each table.
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod document;
 mod writer;
 
 use pinakes_arrow::edges;

@@ -1,5 +1,7 @@
 //! Holds PARQUET.md and the schemas of the tables together. `PINAKES_BLESS=1` writes the page anew.
 
+#![allow(clippy::unwrap_used, missing_docs)]
+
 use std::fmt::Write as _;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
