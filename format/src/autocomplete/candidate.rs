@@ -76,7 +76,7 @@ pub fn render(
     out.extend_from_slice(b"{\"id\":\"");
     entity.write_id(members.id, out);
     out.extend_from_slice(b"\",\"name\":");
-    text(out, members.name);
+    json::string_or_null(out, members.name);
     out.extend_from_slice(b",\"cited_by_count\":");
     integer(out, members.cited_by_count);
     out.extend_from_slice(b",\"entity_type\":");
@@ -85,21 +85,14 @@ pub fn render(
     match members.external_id {
         // Records keep a bare ORCID; clients get a URL.
         Some((end, orcid)) if entity.facts().external_ids[end - EXTERNAL_IDS] == "orcid" => {
-            text(out, Some(&format!("https://orcid.org/{orcid}")))
+            json::string(out, &format!("https://orcid.org/{orcid}"))
         }
-        id => text(out, id.map(|(_, id)| id)),
+        id => json::string_or_null(out, id.map(|(_, id)| id)),
     }
     out.extend_from_slice(b",\"outputs_count\":");
     integer(out, members.outputs_count);
     out.push(b'}');
     Ok(())
-}
-
-fn text(out: &mut Vec<u8>, text: Option<&str>) {
-    match text {
-        Some(text) => json::string(out, text),
-        None => out.extend_from_slice(b"null"),
-    }
 }
 
 fn integer(out: &mut Vec<u8>, number: Option<i64>) {

@@ -109,25 +109,21 @@ impl Candidate {
         out.extend_from_slice(b"\"id\":\"");
         out.extend_from_slice(&id);
         out.extend_from_slice(b"\",\"name\":");
-        match snapshot.or_noted(snapshot.name(entity, self.row))? {
-            Some(name) => json::string(out, name),
-            None => out.extend_from_slice(b"null"),
-        }
+        json::string_or_null(out, snapshot.or_noted(snapshot.name(entity, self.row))?);
         out.extend_from_slice(b",\"score\":");
         out.extend_from_slice(self.score_text().as_bytes());
         let is_match: &[u8] = if self.is_match { b"true" } else { b"false" };
         out.extend_from_slice(b",\"match\":");
         out.extend_from_slice(is_match);
-        out.extend_from_slice(b",\"why\":[");
-        for (at, evidence) in self.why.iter().enumerate() {
-            out.extend_from_slice(if at > 0 { b",{\"what\":" } else { b"{\"what\":" });
+        out.extend_from_slice(b",\"why\":");
+        json::list(out, &self.why, |evidence, out| {
+            out.extend_from_slice(b"{\"what\":");
             json::string(out, evidence.what);
             let agrees: &[u8] = if evidence.agrees { b"true" } else { b"false" };
             out.extend_from_slice(b",\"agrees\":");
             out.extend_from_slice(agrees);
             out.push(b'}');
-        }
-        out.push(b']');
+        });
         Ok(())
     }
 }

@@ -227,10 +227,7 @@ fn write_reference(writer: &mut JsonWriter<'_>, entity: Entity, row: u32) -> Res
         id => write_id(entity, id, &mut writer.out),
     }
     writer.key("\"name\":");
-    match name {
-        Some(name) => json::string_of_bytes(&mut writer.out, name),
-        None => writer.null(),
-    }
+    writer.text_or_null(name);
     writer.close_object();
     Ok(())
 }
@@ -249,12 +246,5 @@ fn write_names(
 
 /// Appends an array of texts.
 fn write_texts<'t>(writer: &mut JsonWriter<'_>, texts: impl Iterator<Item = &'t [u8]>) {
-    writer.out.push(b'[');
-    for (at, text) in texts.enumerate() {
-        if at > 0 {
-            writer.out.push(b',');
-        }
-        writer.text(text);
-    }
-    writer.out.push(b']');
+    json::list(&mut writer.out, texts, |text, out| json::string_of_bytes(out, text));
 }

@@ -1,5 +1,7 @@
 //! Writes JSON strings and numbers, byte for byte as `serde_json` does.
 
+use std::convert::Infallible;
+
 /// The number of bytes that one vector instruction examines.
 const BLOCK_BYTES: usize = 16;
 
@@ -28,6 +30,14 @@ fn is_word_plain(word: [u8; WORD_BYTES]) -> bool {
 /// Appends `text` as a JSON string.
 pub fn string(out: &mut Vec<u8>, text: &str) {
     string_of_bytes(out, text.as_bytes());
+}
+
+/// Appends `text` as a JSON string, or null.
+pub fn string_or_null(out: &mut Vec<u8>, text: Option<&str>) {
+    match text {
+        Some(text) => string(out, text),
+        None => out.extend_from_slice(b"null"),
+    }
 }
 
 /// As [`string`], for bytes that were UTF-8 when the snapshot was written. Other bytes stay as they are.
@@ -118,6 +128,39 @@ pub fn number(out: &mut Vec<u8>, value: f64) {
     } else {
         out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
     }
+}
+
+/// Appends a list of what `write` appends of each element.
+pub fn list<T>(
+    out: &mut Vec<u8>,
+    elements: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(T, &mut Vec<u8>),
+) {
+    let Ok(()) = try_list(out, elements, |element, out| {
+        write(element, out);
+        Ok::<(), Infallible>(())
+    });
+}
+
+/// As [`list`], for elements that may fail.
+///
+/// # Errors
+///
+/// The first error of `write`.
+pub fn try_list<T, E>(
+    out: &mut Vec<u8>,
+    elements: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(T, &mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
+    out.push(b'[');
+    for (at, element) in elements.into_iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        write(element, out)?;
+    }
+    out.push(b']');
+    Ok(())
 }
 
 #[cfg(test)]

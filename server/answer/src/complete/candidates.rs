@@ -131,15 +131,12 @@ pub fn render(
     if !lists.is_empty() {
         body.push(b']');
     }
-    body.extend_from_slice(b"},\"results\":[");
-    for (at, candidate) in found.best.iter().enumerate() {
-        if at > 0 {
-            body.push(b',');
-        }
-        let rendered = autocomplete::render(snapshot, candidate.entity, candidate.row, &mut body);
-        snapshot.or_noted(rendered)?;
-    }
-    body.extend_from_slice(b"]}");
+    body.extend_from_slice(b"},\"results\":");
+    json::try_list(&mut body, &found.best, |candidate, body| {
+        let rendered = autocomplete::render(snapshot, candidate.entity, candidate.row, body);
+        snapshot.or_noted(rendered)
+    })?;
+    body.push(b'}');
     Ok(Bytes::from(body))
 }
 

@@ -148,26 +148,20 @@ fn answer(legacy: &LegacyEntity, query: &Query, call: &Call<'_>) -> Answer {
 
 /// Renders the largest groups as one page; the total counts all groups.
 fn render_groups(groups: &Groups, snapshot: &Snapshot) -> Result<Reply, ReadError> {
-    let mut out = vec![b'['];
-    for (at, group) in groups.page.iter().enumerate() {
+    let mut out = Vec::new();
+    json::try_list(&mut out, &groups.page, |group, out| {
         let [GroupValue::Record { entity, id, row }] = group.values[..] else {
             return Err(ReadError::Internal("a legacy list is grouped by a member without ids"));
         };
-        if at > 0 {
-            out.push(b',');
-        }
         out.extend_from_slice(b"{\"key\":");
-        legacy::write_id(entity, id, &mut out);
+        legacy::write_id(entity, id, out);
         out.extend_from_slice(b",\"key_display_name\":");
-        match snapshot.row_name(entity, row)? {
-            Some(name) => json::string(&mut out, name),
-            None => out.extend_from_slice(b"null"),
-        }
+        json::string_or_null(out, snapshot.row_name(entity, row)?);
         out.extend_from_slice(b",\"count\":");
-        json::unsigned(&mut out, group.count);
+        json::unsigned(out, group.count);
         out.push(b'}');
-    }
-    out.push(b']');
+        Ok(())
+    })?;
     Ok(Reply::json(out))
 }
 

@@ -54,14 +54,10 @@ fn render(
         out.extend_from_slice(member.as_bytes());
         json::unsigned(&mut out, number);
     }
-    out.extend_from_slice(b"},\"results\":[],\"group_by\":[");
-    for (at, group) in groups.page.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        render_group(group, grouping.keys(), snapshot, &mut out)?;
-    }
-    out.extend_from_slice(b"]}");
+    out.extend_from_slice(b"},\"results\":[],\"group_by\":");
+    let keys = grouping.keys();
+    json::try_list(&mut out, &groups.page, |group, out| render_group(group, keys, snapshot, out))?;
+    out.push(b'}');
     Ok(out)
 }
 
@@ -114,10 +110,7 @@ fn render_name(
     snapshot: &Snapshot,
     out: &mut Vec<u8>,
 ) -> Result<(), ReadError> {
-    match display_name(value, snapshot)? {
-        Some(name) => json::string(out, &name),
-        None => out.extend_from_slice(b"null"),
-    }
+    json::string_or_null(out, display_name(value, snapshot)?.as_deref());
     Ok(())
 }
 

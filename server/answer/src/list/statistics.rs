@@ -93,14 +93,7 @@ fn render_measured(measure: &Measure, measured: Option<Measured>, out: &mut Vec<
         None if measure.numbers == 1 => return render_number(None, out),
         None => [None; 3],
     };
-    out.push(b'[');
-    for (at, number) in numbers.into_iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        render_number(number, out);
-    }
-    out.push(b']');
+    json::list(out, numbers, render_number);
 }
 
 fn render_outputs(

@@ -163,10 +163,8 @@ impl Executor<'_, '_> {
                             };
                         }
                         "hint" => {
-                            return match hint(query, answer.count) {
-                                Some(hint) => json::string(out, &hint),
-                                None => out.extend_from_slice(b"null"),
-                            };
+                            let hint = hint(query, answer.count);
+                            return json::string_or_null(out, hint.as_deref());
                         }
                         "count" => answer.count,
                         "page" => query.page.get().into(),

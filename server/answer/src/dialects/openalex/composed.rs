@@ -8,9 +8,7 @@ use pinakes_format::text::json;
 
 use crate::dialects::openalex::stored::Stored;
 use crate::dialects::openalex::tape::Value;
-use crate::dialects::openalex::values::{
-    ADDRESS, Object, write_address, write_list, write_reference,
-};
+use crate::dialects::openalex::values::{ADDRESS, Object, write_address, write_reference};
 
 pub fn api_url(
     of: &Stored<'_>,
@@ -77,10 +75,7 @@ pub fn addresses<'v>(
     ids: impl Iterator<Item = Value<'v>>,
     out: &mut Vec<u8>,
 ) -> Result<bool, ReadError> {
-    write_list(ids.filter(|id| !id.is_null()), out, |id, out| {
-        write_address("", id, out);
-        Ok(())
-    })?;
+    json::list(out, ids.filter(|id| !id.is_null()), |id, out| write_address("", id, out));
     Ok(true)
 }
 
@@ -155,17 +150,16 @@ pub fn authorship(
     // OpenAlex shows no institution without an id.
     let affiliations = author.get("affiliations").elements();
     let affiliations = affiliations.filter(|affiliation| !affiliation.get("id").is_null());
-    write_list(affiliations, made.name("institutions"), |affiliation, out| {
+    json::try_list(made.name("institutions"), affiliations, |affiliation, out| {
         work.write_fragment(affiliation.get("id"), out, |out| {
             write_institution(work, affiliation, out)
         })
     })?;
     let countries = author.get("countries");
     if countries.is_list() {
-        write_list(countries.elements(), made.name("countries"), |country, out| {
+        json::list(made.name("countries"), countries.elements(), |country, out| {
             out.extend_from_slice(country.get("code").json());
-            Ok(())
-        })?;
+        });
     }
     made.value("is_corresponding", author.get("is_corresponding"));
     made.known("raw_author_name", author.get("raw_author_name"));
@@ -335,15 +329,15 @@ pub fn topic_share(of: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError
         return Ok(false);
     }
     let shared = of.list("topics").filter(|topic| !topic.get("share").is_null());
-    write_list(shared, out, |topic, out| {
+    json::try_list(out, shared, |topic, out| {
         let mut made = Object::begin(out);
         made.reference(topic);
         made.value("value", topic.get("share"));
         add_levels(of, &mut made, topic)?;
         made.end();
         Ok(())
-    })?;
-    Ok(true)
+    })
+    .map(|()| true)
 }
 
 pub fn counts_of_year(
@@ -379,15 +373,14 @@ pub fn keywords(work: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError>
     }
     // Ids are stored where the names do not give all of them.
     let mut given = work.list("keyword_ids");
-    write_list(work.list("keywords"), out, |name, out| {
+    json::list(out, work.list("keywords"), |name, out| {
         let own = given.next().and_then(Value::text);
         let id = own.unwrap_or_else(|| keyword_id(&name.text().unwrap_or_default()).into());
         let mut made = Object::begin(out);
         made.text("id", Some(&format!("{ADDRESS}keywords/{id}")));
         made.value("display_name", name);
         made.end();
-        Ok(())
-    })?;
+    });
     Ok(true)
 }
 
@@ -398,7 +391,7 @@ pub fn awards(work: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     let funders = work.list("funders");
     let awards = funders
         .flat_map(|funder| funder.get("awards").elements().map(move |award| (funder, award)));
-    write_list(awards, out, |(funder, award), out| {
+    json::list(out, awards, |(funder, award), out| {
         let mut made = Object::begin(out);
         made.address("id", "", award.get("id"));
         made.value("display_name", award.get("name"));
@@ -407,7 +400,6 @@ pub fn awards(work: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
         made.value("funder_display_name", funder.get("name"));
         made.value("doi", award.get("doi"));
         made.end();
-        Ok(())
-    })?;
+    });
     Ok(true)
 }

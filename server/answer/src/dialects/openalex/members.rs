@@ -7,7 +7,7 @@ use pinakes_format::text::{inverted_index, json};
 use crate::dialects::openalex::composed::*;
 use crate::dialects::openalex::stored::Stored;
 use crate::dialects::openalex::tape::Value;
-use crate::dialects::openalex::values::{Object, write_address, write_list, write_reference};
+use crate::dialects::openalex::values::{Object, write_address, write_reference};
 
 /// A member of a record.
 pub struct Member {
@@ -136,14 +136,14 @@ static WORK: [Member; 50] = [
         if work.at("authors").is_null() {
             return Ok(false);
         }
-        write_list((0..).zip(work.list("authors")), out, |(at, author), out| {
+        json::try_list(out, (0..).zip(work.list("authors")), |(at, author), out| {
             let is_of = |printed: &Value<'_>| printed.get("author").number() == Some(at);
             authorship(work, author, printed.clone().find(is_of), out)
         })
         .map(|()| true)
     }),
     by("institution_assertions", "institution_assertions", |work, out| {
-        write_list(work.list("institution_assertions"), out, |asserted, out| {
+        json::try_list(out, work.list("institution_assertions"), |asserted, out| {
             write_institution(work, asserted, out).map(|_| ())
         })?;
         Ok(!work.at("institution_assertions").is_null())
@@ -201,7 +201,7 @@ static WORK: [Member; 50] = [
     by("locations", "primary_venue,additional_venues", |work, out| {
         let primary = Some(work.at("primary_venue")).filter(|venue| !venue.is_null());
         let venues = primary.into_iter().chain(work.list("additional_venues"));
-        write_list(venues, out, |venue, out| location(work, venue, out)).map(|()| true)
+        json::try_list(out, venues, |venue, out| location(work, venue, out)).map(|()| true)
     }),
     by("best_oa_location", "best_oa_venue,primary_venue,additional_venues", |work, out| {
         let best = match work.at("best_oa_venue").number() {
@@ -261,10 +261,7 @@ static WORK: [Member; 50] = [
 static AUTHOR: [Member; 19] = [
     ID,
     by("orcid", "orcid", |author, out| {
-        match orcid(author) {
-            Some(address) => json::string(out, &address),
-            None => out.extend_from_slice(b"null"),
-        }
+        json::string_or_null(out, orcid(author).as_deref());
         Ok(true)
     }),
     NAME,
@@ -289,7 +286,7 @@ static AUTHOR: [Member; 19] = [
     }),
     by("last_known_institutions", "last_known_institutions", |author, out| {
         match author.at("last_known_institutions").is_list() {
-            true => write_list(author.list("last_known_institutions"), out, |known, out| {
+            true => json::try_list(out, author.list("last_known_institutions"), |known, out| {
                 write_institution(author, known, out).map(|_| ())
             })?,
             false => out.extend_from_slice(b"null"),

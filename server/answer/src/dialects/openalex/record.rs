@@ -15,7 +15,7 @@ use pinakes_format::text::json;
 
 use crate::dialects::openalex::members::{Make, Member, members};
 use crate::dialects::openalex::stored::{Stored, StoredMembers};
-use crate::dialects::openalex::values::{write_address, write_list, write_reference};
+use crate::dialects::openalex::values::{write_address, write_reference};
 
 /// The stored members that these members need.
 pub fn stored_members(entity: Entity, selected: &[&'static Member]) -> StoredMembers {
@@ -53,15 +53,14 @@ pub fn write(stored: &Stored<'_>, members: &[&Member], out: &mut Vec<u8>) -> Res
             }
             Make::References(path, _) | Make::Each(path, _) if !stored.at(path).is_list() => false,
             Make::References(path, level) => {
-                write_list(stored.list(path), out, |reference, out| {
+                json::list(out, stored.list(path), |reference, out| {
                     write_reference(level, reference, out);
-                    Ok(())
-                })?;
+                });
                 true
             }
             Make::Each(path, write) => {
                 let each = |element, out: &mut Vec<u8>| write(stored, element, out);
-                write_list(stored.list(path), out, each)?;
+                json::try_list(out, stored.list(path), each)?;
                 true
             }
             Make::By(_, write) => write(stored, out)?,

@@ -17,7 +17,7 @@ use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 
 use crate::dialects::openalex::tape::{Elements, Tape, Value};
-use crate::dialects::openalex::values::{ADDRESS, API, short_id, write_list};
+use crate::dialects::openalex::values::{ADDRESS, API, short_id};
 use crate::record::references::NotedReferences;
 
 /// The members of records that others show of them.
@@ -165,14 +165,14 @@ impl<'s> Stored<'s> {
             return Ok(());
         };
         let letter = self.entity.facts().letter;
-        write_list(ids, out, |id, out| {
+        json::list(out, ids, |id, out| {
             out.push(b'"');
             out.extend_from_slice(ADDRESS.as_bytes());
             out.extend(letter);
             json::unsigned(out, *id);
             out.push(b'"');
-            Ok(())
-        })
+        });
+        Ok(())
     }
 
     /// The members of a record that others show; null of a record that the snapshot does not have.

@@ -33,23 +33,6 @@ pub fn write_address(path: &str, id: Value<'_>, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends a list of what `write` appends of each element.
-pub fn write_list<T>(
-    elements: impl IntoIterator<Item = T>,
-    out: &mut Vec<u8>,
-    mut write: impl FnMut(T, &mut Vec<u8>) -> Result<(), ReadError>,
-) -> Result<(), ReadError> {
-    out.push(b'[');
-    for (at, element) in elements.into_iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        write(element, out)?;
-    }
-    out.push(b']');
-    Ok(())
-}
-
 /// An object that is being written.
 pub struct Object<'o> {
     pub out: &'o mut Vec<u8>,
@@ -89,11 +72,7 @@ impl<'o> Object<'o> {
 
     /// Appends a text, or null.
     pub fn text(&mut self, name: &'static str, text: Option<&str>) {
-        let out = self.name(name);
-        match text {
-            Some(text) => json::string(out, text),
-            None => out.extend_from_slice(b"null"),
-        }
+        json::string_or_null(self.name(name), text);
     }
 
     /// Appends the address of an id below a path.
