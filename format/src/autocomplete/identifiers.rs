@@ -80,10 +80,7 @@ fn rows_by_external_id(
             _ => continue,
         };
         if let Some(list) = snapshot.term_lists(entity)?.find(lists, text_term(normal))? {
-            list.each(|row| {
-                rows.push(row);
-                true
-            })?;
+            rows.extend(list.to_vec()?);
         }
     }
     rows.sort_unstable();

@@ -135,12 +135,7 @@ impl RecordLookup for Snapshot {
         if self.suppressed().has(entity, row) {
             return Ok(Vec::new());
         }
-        let mut rows = Vec::new();
-        let list = self.citations(entity)?.rows(Direction::References, row)?;
-        list.each(|row| {
-            rows.push(row);
-            true
-        })?;
+        let rows = self.citations(entity)?.rows(Direction::References, row)?.into_vec()?;
         let id = |row| self.or_noted(Snapshot::row_id(self, entity, row));
         let ids: Result<Vec<u64>, ReadError> = rows.into_iter().map(id).collect();
         let mut ids = ids?;

@@ -57,6 +57,14 @@ impl RowList<'_> {
             RowList::Postings(postings) => postings.each(visit),
         }
     }
+
+    /// All rows, ascending.
+    pub fn into_vec(self) -> Result<Vec<u32>, ReadError> {
+        match self {
+            RowList::Rows(rows) => Ok(rows),
+            RowList::Postings(postings) => postings.to_vec(),
+        }
+    }
 }
 
 /// The lists of one direction, as the directory describes them.

@@ -602,6 +602,16 @@ impl<'s> Postings<'s> {
         Ok(())
     }
 
+    /// All rows, ascending. The memory grows with the rows that are read: the count is not checked.
+    pub fn to_vec(&self) -> Result<Vec<u32>, ReadError> {
+        let mut rows = Vec::new();
+        self.each(|row| {
+            rows.push(row);
+            true
+        })?;
+        Ok(rows)
+    }
+
     /// Calls `visit` with each row of some chunks, ascending.
     pub fn each_in(&self, chunks: Range<u32>, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         match self.form {

@@ -149,12 +149,7 @@ impl<'s> FirstPage<'_, 's> {
                 let found = self.page(&clauses, others, skipped, missing)?;
                 return Ok(found.map(|found| [page, found].concat()));
             }
-            let mut run = Vec::new();
-            list.each(|row| {
-                run.push(row);
-                true
-            })?;
-            let run = self.matching(clauses, run.into_iter())?;
+            let run = self.matching(clauses, list.to_vec()?.into_iter())?;
             let taken = run.len().saturating_sub(skipped).min(missing);
             page.extend(self.finder.select(&run, others, skipped.min(run.len()), taken)?);
             skipped = skipped.saturating_sub(run.len());

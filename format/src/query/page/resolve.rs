@@ -333,22 +333,18 @@ impl<'s> ExpressionResolver<'s, '_> {
         let mut at = 0;
         let rows = self.snapshot.rows(entity);
         for chunk in 0..rows.div_ceil(CHUNK_ROWS as u32) {
-            let mut outcome = Ok(());
-            records.chunk_rows(chunk, rows, false).each(|low| {
+            records.chunk_rows(chunk, rows, false).try_each(|low| {
                 let row = chunk << 16 | u32::from(low);
                 let term = match terms {
                     Terms::AnyRows => any_row_term(entity, row),
                     _ => Term::from(row),
                 };
-                // A mirror fetches what all of them need together.
-                outcome = self.check_deadline(at).and_then(|()| {
-                    let added = self.add_term(file, lists, term);
-                    Ok(self.snapshot.or_noted(added)?)
-                });
+                self.check_deadline(at)?;
                 at += 1;
-                outcome.is_ok()
-            });
-            outcome?;
+                // A mirror fetches what all of them need together.
+                let added = self.add_term(file, lists, term);
+                Ok(self.snapshot.or_noted(added)?)
+            })?;
         }
         Ok(())
     }
@@ -361,11 +357,7 @@ impl<'s> ExpressionResolver<'s, '_> {
         let Some(list) = snapshot.term_lists(entity)?.find(among, Term::from(referred))? else {
             return Ok(());
         };
-        let mut rows = Vec::with_capacity(list.count() as usize);
-        list.each(|row| {
-            rows.push(row);
-            true
-        })?;
+        let rows = list.to_vec()?;
         let keys = keys_of(entity);
         let tree = keys.tree.pruned(&|end: &usize| keys.ends[*end].read == Some(read));
         for row in rows {
@@ -523,12 +515,7 @@ impl<'s> ExpressionResolver<'s, '_> {
             let key = VersionKey::read(snapshot, named);
             let list = list?.filter(|list| list.count() <= NAMESAKES_MAX);
             let (Some(list), Some(key)) = (list, key?) else { continue };
-            let mut rows = Vec::new();
-            list.each(|row| {
-                rows.push(row);
-                true
-            })?;
-            for row in rows.into_iter().filter(|row| *row != named) {
+            for row in list.to_vec()?.into_iter().filter(|row| *row != named) {
                 self.deadline.check()?;
                 // On a mirror, the records of all rows are fetched together.
                 let other = snapshot.or_noted(VersionKey::read(snapshot, row))?;
@@ -549,11 +536,7 @@ impl<'s> ExpressionResolver<'s, '_> {
         let citations = self.snapshot.citations(self.entity)?;
         for row in self.snapshot.suppressed().rows(self.entity) {
             self.deadline.check()?;
-            let mut referenced = Vec::new();
-            citations.rows(Direction::References, *row)?.each(|row| {
-                referenced.push(row);
-                true
-            })?;
+            let referenced = citations.rows(Direction::References, *row)?.into_vec()?;
             for row in referenced.into_iter().filter(|row| *row < records) {
                 if !self.snapshot.is_cited(self.entity, row)? {
                     self.union.add_row(row);
@@ -675,20 +658,16 @@ impl<'s> ExpressionResolver<'s, '_> {
         let clause = Clause::internal(referring.into_leaves());
         let referring = Intersection::new(vec![clause], self.union.rows());
         for chunk in 0..referring.chunks() {
-            let mut outcome = Ok(());
             let mut records_read = 0;
-            referring.chunk(chunk)?.each(|low| {
-                let row = chunk << 16 | u32::from(low);
-                outcome = self.check_deadline(records_read).and_then(|()| {
-                    if predicate.is_true_of(self.snapshot, row)? {
-                        self.union.add_row(row);
-                    }
-                    Ok(())
-                });
+            referring.chunk(chunk)?.try_each(|low| {
+                self.check_deadline(records_read)?;
                 records_read += 1;
-                outcome.is_ok()
-            });
-            outcome?;
+                let row = chunk << 16 | u32::from(low);
+                if predicate.is_true_of(self.snapshot, row)? {
+                    self.union.add_row(row);
+                }
+                Ok(())
+            })?;
         }
         Ok(())
     }

@@ -59,19 +59,16 @@ pub(super) fn scan(
     let chunks = rows.div_ceil(CHUNK_ROWS as u32);
     let mut builder = DocSetBuilder::new(chunks);
     for chunk in 0..chunks {
-        let (mut found, mut outcome) = (Vec::new(), Ok(()));
-        candidates.chunk_rows(chunk, rows, false).each(|low| {
-            outcome = deadline.check().and_then(|()| {
-                let row = chunk << 16 | u32::from(low);
-                // On a mirror, the records of all rows are fetched together.
-                if snapshot.or_noted(predicate.is_true_of(snapshot, row))? {
-                    found.push(low);
-                }
-                Ok(())
-            });
-            outcome.is_ok()
-        });
-        outcome?;
+        let mut found = Vec::new();
+        candidates.chunk_rows(chunk, rows, false).try_each(|low| {
+            deadline.check()?;
+            let row = chunk << 16 | u32::from(low);
+            // On a mirror, the records of all rows are fetched together.
+            if snapshot.or_noted(predicate.is_true_of(snapshot, row))? {
+                found.push(low);
+            }
+            Ok(())
+        })?;
         builder.push_rows(chunk, &found);
     }
     Ok(builder.finish())

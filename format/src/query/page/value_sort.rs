@@ -52,27 +52,23 @@ impl Query {
         let rows_max = part.from.saturating_add(part.rows_max as u64);
         let mut first = BinaryHeap::new();
         for chunk in 0..rows.div_ceil(CHUNK_ROWS as u32) {
-            let mut outcome = Ok(());
-            set.chunk_rows(chunk, rows, false).each(|low| {
-                outcome = deadline.check().and_then(|()| {
-                    let row = chunk << 16 | u32::from(low);
-                    let numbers = |keys: &[DirectedOrder<'_>]| -> Result<Vec<u64>, ReadError> {
-                        let number =
-                            |key: &DirectedOrder<'_>| Ok(key.sort_number(key.order.code_of(row)?));
-                        keys.iter().map(number).collect()
-                    };
-                    // On a mirror, the records of all rows are fetched together.
-                    let value = snapshot.or_noted(self.first_value(by, row, &tree, snapshot))?;
-                    let place = (numbers(before)?, (value.is_none(), value), numbers(after)?);
-                    first.push((place, snapshot.row_id(self.entity, row)?, row));
-                    if first.len() as u64 > rows_max {
-                        first.pop();
-                    }
-                    Ok(())
-                });
-                outcome.is_ok()
-            });
-            outcome?;
+            set.chunk_rows(chunk, rows, false).try_each(|low| {
+                deadline.check()?;
+                let row = chunk << 16 | u32::from(low);
+                let numbers = |keys: &[DirectedOrder<'_>]| -> Result<Vec<u64>, ReadError> {
+                    let number =
+                        |key: &DirectedOrder<'_>| Ok(key.sort_number(key.order.code_of(row)?));
+                    keys.iter().map(number).collect()
+                };
+                // On a mirror, the records of all rows are fetched together.
+                let value = snapshot.or_noted(self.first_value(by, row, &tree, snapshot))?;
+                let place = (numbers(before)?, (value.is_none(), value), numbers(after)?);
+                first.push((place, snapshot.row_id(self.entity, row)?, row));
+                if first.len() as u64 > rows_max {
+                    first.pop();
+                }
+                Ok(())
+            })?;
         }
         let page = first.into_sorted_vec().into_iter().skip(part.from as usize);
         Ok(page.map(|(.., row)| row).collect())

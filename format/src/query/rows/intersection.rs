@@ -113,6 +113,23 @@ impl ChunkRows {
             ChunkRows::Bits(bits) => each_bit(bits, visit),
         }
     }
+
+    /// Calls `visit` with each row, ascending, until `visit` fails.
+    ///
+    /// # Errors
+    ///
+    /// The error of `visit`.
+    pub fn try_each(
+        &self,
+        mut visit: impl FnMut(u16) -> Result<(), QueryError>,
+    ) -> Result<(), QueryError> {
+        let mut outcome = Ok(());
+        self.each(|low| {
+            outcome = visit(low);
+            outcome.is_ok()
+        });
+        outcome
+    }
 }
 
 impl<'s> Intersection<'s> {

@@ -352,16 +352,10 @@ impl<'s> Source<'s> {
         mut visit: impl FnMut(u16, u64),
     ) -> Result<(), QueryError> {
         match self {
-            Source::Records(records) => {
-                let mut outcome = Ok(());
-                rows.each(|low| {
-                    outcome = deadline.check().and_then(|()| {
-                        Ok(records.each(chunk << 16 | u32::from(low), |code| visit(low, code))?)
-                    });
-                    outcome.is_ok()
-                });
-                outcome
-            }
+            Source::Records(records) => rows.try_each(|low| {
+                deadline.check()?;
+                Ok(records.each(chunk << 16 | u32::from(low), |code| visit(low, code))?)
+            }),
             Source::Joined(joined) => joined.each(chunk, rows, deadline, &mut visit),
             Source::Each(sources) => joined::each_of(sources, chunk, rows, deadline, &mut visit),
             Source::Sets(sets) => Ok(sets.each(chunk, rows, visit)?),
@@ -396,26 +390,13 @@ impl<'s> Source<'s> {
                 Ok(outcome?)
             }
             // A record may have thousands of links: the deadline is checked within it.
-            Source::Links(links) => {
-                let mut outcome = Ok(());
-                rows.each(|low| {
-                    outcome = links.each(chunk << 16 | u32::from(low), deadline, |code| {
-                        visit(low, code);
-                    });
-                    outcome.is_ok()
-                });
-                outcome
-            }
-            Source::Texts(texts) => {
-                let mut outcome = Ok(());
-                rows.each(|low| {
-                    outcome = deadline.check().and_then(|()| {
-                        texts.each(chunk << 16 | u32::from(low), |code| visit(low, code))
-                    });
-                    outcome.is_ok()
-                });
-                outcome
-            }
+            Source::Links(links) => rows.try_each(|low| {
+                links.each(chunk << 16 | u32::from(low), deadline, |code| visit(low, code))
+            }),
+            Source::Texts(texts) => rows.try_each(|low| {
+                deadline.check()?;
+                texts.each(chunk << 16 | u32::from(low), |code| visit(low, code))
+            }),
             Source::Own(..) => {
                 rows.each(|low| {
                     visit(low, u64::from(chunk << 16 | u32::from(low)));
@@ -576,10 +557,7 @@ fn count_union(lists: &[Postings<'_>]) -> Result<u64, ReadError> {
     }
     let mut rows = Vec::new();
     for list in lists {
-        list.each(|row| {
-            rows.push(row);
-            true
-        })?;
+        rows.extend(list.to_vec()?);
     }
     rows.sort_unstable();
     rows.dedup();
