@@ -33,6 +33,33 @@ pub trait Spill: Ord + Send + Sync + Sized {
     }
 }
 
+/// Implements [`Spill`] for a type of unsigned numbers: each is written with its low byte first, in the order given here.
+macro_rules! spill_numbers {
+    ($of:ident { $first:tt: $first_number:ty $(, $field:tt: $number:ty)* }) => {
+        impl $crate::external_sort::Spill for $of {
+            fn write(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
+                out.write_all(&self.$first.to_le_bytes())?;
+                $(out.write_all(&self.$field.to_le_bytes())?;)*
+                Ok(())
+            }
+
+            fn read(input: &mut impl std::io::Read) -> std::io::Result<Option<$of>> {
+                use $crate::external_sort::read_array;
+                let Some(first) = read_array(input)? else { return Ok(None) };
+                Ok(Some($of {
+                    $first: <$first_number>::from_le_bytes(first),
+                    $($field: {
+                        let bytes = read_array(input)?.ok_or(std::io::ErrorKind::UnexpectedEof)?;
+                        <$number>::from_le_bytes(bytes)
+                    },)*
+                }))
+            }
+        }
+    };
+}
+
+pub(crate) use spill_numbers;
+
 /// Reads `N` bytes; `None` at the end of the input. Fails if the input ends within the bytes.
 pub fn read_array<const N: usize>(input: &mut impl Read) -> io::Result<Option<[u8; N]>> {
     let mut bytes = [0; N];

@@ -1,31 +1,19 @@
 //! The ids that lists of deleted ids name, asked in ascending order.
 
-use std::io;
-use std::io::{Read, Write};
 use std::iter::Peekable;
 use std::path::PathBuf;
 
 use pinakes_format::entity::Entity;
 
 use crate::error::{Error, Result};
-use crate::external_sort::{Sorted, Sorter, Spill, read_array};
+use crate::external_sort::{Sorted, Sorter, spill_numbers};
 use crate::frontend::id_lists::each_deleted;
 
 /// A deleted id. Ordered by entity and id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct DeletedId(u8, u64);
 
-impl Spill for DeletedId {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&[self.0])?;
-        out.write_all(&self.1.to_le_bytes())
-    }
-
-    fn read(input: &mut impl Read) -> io::Result<Option<DeletedId>> {
-        let Some([entity, id @ ..]) = read_array::<9>(input)? else { return Ok(None) };
-        Ok(Some(DeletedId(entity, u64::from_le_bytes(id))))
-    }
-}
+spill_numbers!(DeletedId { 0: u8, 1: u64 });
 
 /// Sorted ids of all lists.
 pub(super) struct DeletedIds(Peekable<Sorted<DeletedId>>);

@@ -1,12 +1,10 @@
 //! The hashes of an entity's records, sorted by id.
 
-use std::io::{self, Read, Write};
-
 use rayon::prelude::*;
 
 use crate::diff::members::ComparedRecords;
 use crate::error::{Error, Result};
-use crate::external_sort::{Sorted, Sorter, Spill, read_array};
+use crate::external_sort::{Sorted, Sorter, spill_numbers};
 use crate::terminal::progress::Bar;
 
 /// Records rendered by a thread at a time.
@@ -23,22 +21,7 @@ pub(super) struct RecordHash {
     pub(super) row: u32,
 }
 
-impl Spill for RecordHash {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&self.id.to_le_bytes())?;
-        out.write_all(&self.hash.to_le_bytes())?;
-        out.write_all(&self.row.to_le_bytes())
-    }
-
-    fn read(input: &mut impl Read) -> io::Result<Option<RecordHash>> {
-        let Some(id) = read_array(input)? else { return Ok(None) };
-        let (mut hash, mut row) = ([0; 16], [0; 4]);
-        input.read_exact(&mut hash)?;
-        input.read_exact(&mut row)?;
-        let (hash, row) = (u128::from_le_bytes(hash), u32::from_le_bytes(row));
-        Ok(Some(RecordHash { id: u64::from_le_bytes(id), hash, row }))
-    }
-}
+spill_numbers!(RecordHash { id: u64, hash: u128, row: u32 });
 
 /// Hashes all records of an entity.
 pub(super) fn sorted_hashes(
@@ -72,6 +55,7 @@ pub(super) fn sorted_hashes(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::external_sort::Spill;
 
     #[test]
     fn a_hash_survives_a_temporary_file() {

@@ -10,14 +10,14 @@
 
 use std::fs::File;
 use std::io;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::ops::{Deref, Range};
 use std::path::Path;
 
 use pinakes_format::storage::mmap::Map;
 use pinakes_format::storage::unnamed_file;
 
-use crate::external_sort::{Spill, read_array};
+use crate::external_sort::spill_numbers;
 
 /// Values of one width in a mapped file.
 pub(crate) struct Column {
@@ -96,18 +96,7 @@ impl IdRow {
     }
 }
 
-impl Spill for IdRow {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&self.id.to_le_bytes())?;
-        out.write_all(&self.row.to_le_bytes())
-    }
-
-    fn read(input: &mut impl Read) -> io::Result<Option<IdRow>> {
-        let Some(id) = read_array(input)? else { return Ok(None) };
-        let Some(row) = read_array(input)? else { return Ok(None) };
-        Ok(Some(IdRow { id: u64::from_le_bytes(id), row: u32::from_le_bytes(row) }))
-    }
-}
+spill_numbers!(IdRow { id: u64, row: u32 });
 
 /// The least average number of values in a range of [`KeyColumn`]. At most twice as many have their range's bounds
 /// and the values within in a few lines of the processor's cache.
@@ -228,6 +217,7 @@ impl IdRows {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::external_sort::Spill;
 
     #[test]
     fn the_row_of_an_id_is_found_however_the_ids_are_spread() {

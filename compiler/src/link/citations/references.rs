@@ -3,7 +3,7 @@
 //! Two waves of batches are in memory: one thread appends a wave to the file of lists while the others resolve the next.
 
 use std::io;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use pinakes_format::storage::mmap::Map;
 use pinakes_format::storage::{ReadError, unnamed_file};
 
 use crate::error::Result;
-use crate::external_sort::{Sorter, Spill, read_array};
+use crate::external_sort::{Sorter, Spill, spill_numbers};
 use crate::link::citations::graph::ReferenceLists;
 use crate::link::citations::{ResolvedReferences, UNRESOLVED};
 use crate::link::column::{IdRows, KeyColumn};
@@ -39,15 +39,7 @@ const BATCH_MEMORY: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct UnresolvedId(u64);
 
-impl Spill for UnresolvedId {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&self.0.to_le_bytes())
-    }
-
-    fn read(input: &mut impl Read) -> io::Result<Option<UnresolvedId>> {
-        Ok(read_array(input)?.map(|bytes| UnresolvedId(u64::from_le_bytes(bytes))))
-    }
-}
+spill_numbers!(UnresolvedId { 0: u64 });
 
 /// The references of consecutive records.
 struct Batch {

@@ -1,9 +1,7 @@
 //! The rows of one side table by join key, and which rows belong to a published record.
 
-use std::io::{self, Read, Write};
-
 use crate::error::Result;
-use crate::external_sort::{Sorter, Spill, read_array};
+use crate::external_sort::{Sorter, Spill, spill_numbers};
 use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::Column;
 use crate::link::context::{Linker, inconsistent_object};
@@ -21,24 +19,7 @@ impl KeyPosition {
     const BYTES: usize = 16;
 }
 
-impl Spill for KeyPosition {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&self.key.to_le_bytes())?;
-        out.write_all(&self.segment.to_le_bytes())?;
-        out.write_all(&self.entry.to_le_bytes())
-    }
-
-    fn read(input: &mut impl Read) -> io::Result<Option<KeyPosition>> {
-        let Some(key) = read_array(input)? else { return Ok(None) };
-        let Some(segment) = read_array(input)? else { return Ok(None) };
-        let Some(entry) = read_array(input)? else { return Ok(None) };
-        Ok(Some(KeyPosition {
-            key: u64::from_le_bytes(key),
-            segment: u32::from_le_bytes(segment),
-            entry: u32::from_le_bytes(entry),
-        }))
-    }
-}
+spill_numbers!(KeyPosition { key: u64, segment: u32, entry: u32 });
 
 /// The rows of one side table, by join key.
 pub(crate) struct SideRows<'o> {
