@@ -20,7 +20,7 @@ use pinakes_format::index::term_lists::{
 };
 use pinakes_format::record::gather::{Gather, Gathered, PathTarget, PathTree};
 use pinakes_format::schema::keys;
-use pinakes_format::schema::keys::{Terms, Values, keys_of};
+use pinakes_format::schema::keys::{Direction, Terms, Values, keys_of};
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::file_writer::Written;
@@ -157,11 +157,14 @@ pub fn write_citations(path: &Path, header: Header, references: &[BTreeSet<u32>]
     let mut writer = CitationsWriter::create(path, header).unwrap();
     let mut citations = vec![BTreeSet::new(); header.rows as usize];
     for (row, rows) in (0..).zip(references) {
-        writer.push_references(&rows.iter().copied().collect::<Vec<_>>()).unwrap();
         rows.iter().for_each(|cited| _ = citations[*cited as usize].insert(row));
     }
-    for rows in &citations {
-        writer.push_citations(&rows.iter().copied().collect::<Vec<_>>()).unwrap();
+    for (direction, of_rows) in
+        [(Direction::References, references), (Direction::Citations, citations.as_slice())]
+    {
+        let mut lists = writer.lists(direction);
+        of_rows.iter().for_each(|rows| lists.push(&rows.iter().copied().collect::<Vec<_>>()));
+        writer.push_lists(&lists).unwrap();
     }
     writer.finish().unwrap()
 }

@@ -384,12 +384,16 @@ mod tests {
         let write = |name: &str, push: &dyn Fn(&mut CitationsWriter)| {
             let path = directory.path().join(name);
             let mut writer = CitationsWriter::create(&path, header).unwrap();
-            (0..40_000).for_each(|_| writer.push_references(&[]).unwrap());
+            let mut none = writer.lists(Direction::References);
+            (0..40_000).for_each(|_| none.push(&[]));
+            writer.push_lists(&none).unwrap();
             push(&mut writer);
             writer.finish().unwrap().root
         };
-        let root = write("one by one", &|writer| {
-            expected.iter().for_each(|records| writer.push_citations(records).unwrap());
+        let root = write("at once", &|writer| {
+            let mut lists = writer.lists(Direction::Citations);
+            expected.iter().for_each(|records| lists.push(records));
+            writer.push_lists(&lists).unwrap();
         });
         for bytes_max in [1 << 30, 100_000, 1] {
             let written = write(&bytes_max.to_string(), &|writer| {

@@ -47,31 +47,6 @@ impl CitationsWriter {
         Ok(CitationsWriter { file, published, rows_max, references, citations })
     }
 
-    /// Appends the ascending rows that the next record refers to. These lists come before those of
-    /// [`CitationsWriter::push_citations`].
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written, or every record has a list.
-    pub fn push_references(&mut self, rows: &[u32]) -> io::Result<()> {
-        self.push(Direction::References, rows)
-    }
-
-    /// Appends the ascending rows that refer to the next row.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written, or every row has a list.
-    pub fn push_citations(&mut self, rows: &[u32]) -> io::Result<()> {
-        self.push(Direction::Citations, rows)
-    }
-
-    fn push(&mut self, direction: Direction, rows: &[u32]) -> io::Result<()> {
-        let mut lists = self.lists(direction);
-        lists.push(rows);
-        self.push_lists(&lists)
-    }
-
     /// Begins consecutive lists of one direction, which are encoded apart from the file.
     pub fn lists(&self, direction: Direction) -> EncodedLists {
         let bound = self.bound(direction);
