@@ -104,12 +104,12 @@ impl SortKey for SortText {
     }
 }
 
-/// The first eight bytes of a folded text, as a number that sorts alike. A folded text has no zero
-/// byte, so shorter texts sort first.
-pub(crate) fn head(folded: &[u8]) -> u64 {
+/// The first eight bytes of a folded text or a stem, as a number that sorts alike. Neither has a zero byte, so shorter
+/// texts sort first.
+pub(crate) fn head(text: &[u8]) -> u64 {
     let mut head = [0; 8];
-    let length = folded.len().min(8);
-    head[..length].copy_from_slice(&folded[..length]);
+    let length = text.len().min(8);
+    head[..length].copy_from_slice(&text[..length]);
     u64::from_be_bytes(head)
 }
 

@@ -23,6 +23,7 @@ use std::path::Path;
 use hashbrown::HashTable;
 use pinakes_format::storage::{Spool, leb128};
 
+use crate::link::index::sort_key::head;
 use crate::parallel;
 
 /// The runs of an entity's texts.
@@ -168,7 +169,7 @@ fn merge_batches<'b>(batches: impl Iterator<Item = &'b [u8]>) -> io::Result<Vec<
             let group = known.find(hash, is_same).map(|(_, at)| *at).unwrap_or_else(|| {
                 // A run has fewer terms than bytes, of which it has less than 4 GiB.
                 let at = groups.len() as u32;
-                groups.push(TermGroup { first: first_bytes(stem), stem, parts: 0, next: 0 });
+                groups.push(TermGroup { first: head(stem), stem, parts: 0, next: 0 });
                 known.insert_unique(hash, (hash, at), |(hash, _)| *hash);
                 at
             });
@@ -198,14 +199,6 @@ fn merge_batches<'b>(batches: impl Iterator<Item = &'b [u8]>) -> io::Result<Vec<
         push_entry(&mut merged, group.stem, &sorted[group.next - group.parts..group.next]);
     }
     Ok(merged)
-}
-
-/// The first eight bytes of a stem as a number that ascends with the text. Stems have no zero bytes.
-fn first_bytes(stem: &[u8]) -> u64 {
-    let mut first = [0; 8];
-    let length = stem.len().min(8);
-    first[..length].copy_from_slice(&stem[..length]);
-    u64::from_be_bytes(first)
 }
 
 /// Appends the entry of a term.

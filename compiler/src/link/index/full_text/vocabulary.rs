@@ -18,7 +18,8 @@ use hashbrown::HashTable;
 use pinakes_format::storage::leb128;
 use pinakes_format::text::analyzer::Stemmer;
 
-use crate::link::index::full_text::{first_bytes, take_text};
+use crate::link::index::full_text::take_text;
+use crate::link::index::sort_key::head;
 
 /// Words in languages, and their stems. Stems and forms are numbered as they are first met.
 #[derive(Default)]
@@ -222,7 +223,7 @@ impl Vocabulary {
             return;
         }
         let text = |number: u32| stems[number as usize].text();
-        let first = |at: usize| (first_bytes(stems[at].text()), at as u32);
+        let first = |at: usize| (head(stems[at].text()), at as u32);
         order.extend((order.len()..stems.len()).map(first));
         // Most stems differ in their first bytes. A stable sort merges the new stems into the ascending ones.
         order.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| text(a.1).cmp(text(b.1))));
@@ -334,7 +335,7 @@ impl BatchWords {
         unranked.extend(
             numbers
                 .extract_if(.., |number| rank(number).is_none())
-                .map(|number| (first_bytes(self.text(number)), number)),
+                .map(|number| (head(self.text(number)), number)),
         );
         numbers.sort_unstable_by_key(rank);
         let ascending = |a: &(u64, u32), b: &(u64, u32)| {
