@@ -32,26 +32,6 @@ pub(crate) trait OldRun<K, S> {
     fn take_alone(&mut self, state: &mut S) -> Result<(), Self::Error>;
 }
 
-impl<K, S, O: OldRun<K, S>> OldRun<K, S> for &mut O {
-    type Error = O::Error;
-
-    fn is_before(&self, key: Option<&K>) -> bool {
-        (**self).is_before(key)
-    }
-
-    fn is_at(&self, key: &K) -> bool {
-        (**self).is_at(key)
-    }
-
-    fn take(&mut self, state: &mut S) -> Result<(), Self::Error> {
-        (**self).take(state)
-    }
-
-    fn take_alone(&mut self, state: &mut S) -> Result<(), Self::Error> {
-        (**self).take_alone(state)
-    }
-}
-
 /// No yesterday's file: the run of a merge that never has one.
 pub(crate) enum NoRun {}
 
@@ -81,12 +61,11 @@ struct Cursor<'b> {
     rest: &'b [u8],
 }
 
-/// A merge of runs key by key, and of `old` with them, which can stop after each key.
-pub(crate) struct Merge<'b, K, O> {
+/// A merge of runs key by key, which can stop after each key.
+pub(crate) struct Merge<'b, K> {
     cursors: Vec<Cursor<'b>>,
     /// The next key of each run, and the run. Small elements, because the heap moves them.
     heap: BinaryHeap<Reverse<(K, u32)>>,
-    old: Option<O>,
 }
 
 /// The functions of a merge.
@@ -99,13 +78,12 @@ pub(crate) struct Entries<P, T, F> {
     pub finish: F,
 }
 
-impl<'b, K: Ord + Copy, O> Merge<'b, K, O> {
+impl<'b, K: Ord + Copy> Merge<'b, K> {
     /// Begins a merge. `split` splits the bytes of an entry after its key.
     pub fn new(
         runs: impl Iterator<Item = (u32, &'b [u8])>,
-        old: Option<O>,
         split: impl Fn(&'b [u8]) -> Option<(K, &'b [u8])>,
-    ) -> Merge<'b, K, O> {
+    ) -> Merge<'b, K> {
         let (mut cursors, mut heap) = (Vec::new(), BinaryHeap::new());
         for (chunk, bytes) in runs {
             if let Some((key, rest)) = split(bytes) {
@@ -114,12 +92,13 @@ impl<'b, K: Ord + Copy, O> Merge<'b, K, O> {
                 cursors.push(Cursor { chunk, rest });
             }
         }
-        Merge { cursors, heap, old }
+        Merge { cursors, heap }
     }
 
-    /// Merges until the state is full after a key. Returns whether the last key has ended.
-    pub fn run<S, P, T, F>(
+    /// Merges the runs, and `old` with them, until the state is full after a key. Returns whether the last key has ended.
+    pub fn run<S, O, P, T, F>(
         &mut self,
+        mut old: Option<&mut O>,
         state: &mut S,
         entries: &mut Entries<P, T, F>,
         is_full: impl Fn(&S) -> bool,
@@ -130,12 +109,12 @@ impl<'b, K: Ord + Copy, O> Merge<'b, K, O> {
         T: FnMut(&mut S, u32, &'b [u8]) -> io::Result<&'b [u8]>,
         F: FnMut(&mut S, K) -> Result<(), O::Error>,
     {
-        let Merge { cursors, heap, old } = self;
+        let Merge { cursors, heap } = self;
         let Entries { split, take, finish } = entries;
         loop {
             let key = heap.peek().map(|Reverse((key, _))| *key);
             // Yesterday's keys before the next.
-            if let Some(old) = old.as_mut() {
+            if let Some(old) = old.as_deref_mut() {
                 while old.is_before(key.as_ref()) {
                     old.take_alone(state)?;
                     if is_full(state) {
@@ -159,7 +138,7 @@ impl<'b, K: Ord + Copy, O> Merge<'b, K, O> {
                 }
             }
             // Yesterday's rows of the key.
-            if let Some(old) = old.as_mut().filter(|old| old.is_at(&key)) {
+            if let Some(old) = old.as_deref_mut().filter(|old| old.is_at(&key)) {
                 old.take(state)?;
             }
             finish(state, key)?;
@@ -183,6 +162,6 @@ pub(crate) fn merge<'b, K: Ord + Copy, S, O: OldRun<K, S>>(
     take: impl FnMut(&mut S, u32, &'b [u8]) -> io::Result<&'b [u8]>,
     finish: impl FnMut(&mut S, K) -> Result<(), O::Error>,
 ) -> Result<(), O::Error> {
-    let mut merge = Merge::new(runs, old, &split);
-    merge.run(state, &mut Entries { split, take, finish }, |_| false).map(|_| ())
+    let mut merge = Merge::new(runs, &split);
+    merge.run(old, state, &mut Entries { split, take, finish }, |_| false).map(|_| ())
 }

@@ -81,14 +81,14 @@ impl TextRuns {
 }
 
 /// The terms of all runs by ranges. Ranges of few bytes are collected beside each other. The terms of the previous snapshot are
-/// one more run, which has no ranges: then there is one range.
+/// one more run, which has no ranges: then there is one range, which is collected in parts.
 struct TermRanges<'b, 'u> {
     runs: &'b [Run],
     spool: &'b [u8],
     old: Option<OldTerms<'u>>,
     ranges: Range<usize>,
     /// The range that is collected in part, because it has more bytes than a wave.
-    current: Option<Merge<'b, &'b [u8], OldTerms<'u>>>,
+    current: Option<Merge<'b, &'b [u8]>>,
 }
 
 impl<'b, 'u> TermRanges<'b, 'u> {
@@ -99,13 +99,12 @@ impl<'b, 'u> TermRanges<'b, 'u> {
     }
 
     /// Begins to merge a range of terms.
-    fn merge(&self, range: usize, old: Option<OldTerms<'u>>) -> Merge<'b, &'b [u8], OldTerms<'u>> {
-        let is_whole = old.is_some();
-        let bytes = |run: &'b Run| match is_whole {
+    fn merge(&self, range: usize) -> Merge<'b, &'b [u8]> {
+        let bytes = |run: &'b Run| match self.old.is_some() {
             true => &self.spool[run.places[0]..run.places[run.places.len() - 1]],
             false => &self.spool[run.places[range]..run.places[range + 1]],
         };
-        Merge::new(self.runs.iter().map(|run| (run.chunk, bytes(run))), old, split_stem)
+        Merge::new(self.runs.iter().map(|run| (run.chunk, bytes(run))), split_stem)
     }
 
     fn bytes(&self, range: usize) -> usize {
@@ -116,7 +115,7 @@ impl<'b, 'u> TermRanges<'b, 'u> {
     fn collect(&mut self, state: &mut TermMerge<'b, 'u>) -> Taken<bool> {
         while !state.is_full() {
             if let Some(merge) = &mut self.current {
-                if !collect(merge, state)? {
+                if !collect(merge, self.old.as_mut(), state)? {
                     return Ok(false);
                 }
                 self.current = None;
@@ -137,14 +136,13 @@ impl<'b, 'u> TermRanges<'b, 'u> {
             }
             if together.is_empty() {
                 let Some(range) = self.ranges.next() else { return Ok(true) };
-                let old = self.old.take();
-                self.current = Some(self.merge(range, old));
+                self.current = Some(self.merge(range));
                 continue;
             }
             let max = state.wave_bytes_max;
             let collected = parallel::try_map(together, |range| {
-                let (mut merge, mut state) = (self.merge(range, None), TermMerge::new(max));
-                while !collect(&mut merge, &mut state)? {
+                let (mut merge, mut state) = (self.merge(range), TermMerge::new(max));
+                while !collect(&mut merge, None, &mut state)? {
                     state.wave_bytes_max *= 2;
                 }
                 Taken::Ok(state.pieces)
@@ -165,12 +163,13 @@ fn split_stem(mut bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Collects terms until the state is full. Returns whether the merge has ended.
 fn collect<'b, 'u>(
-    merge: &mut Merge<'b, &'b [u8], OldTerms<'u>>,
+    merge: &mut Merge<'b, &'b [u8]>,
+    old: Option<&mut OldTerms<'u>>,
     state: &mut TermMerge<'b, 'u>,
 ) -> Taken<bool> {
     let finish = |state: &mut TermMerge<'b, 'u>, stem: &'b [u8]| state.end(stem, None);
     let mut entries = Entries { split: split_stem, take: TermMerge::take, finish };
-    merge.run(state, &mut entries, TermMerge::is_full)
+    merge.run(old, state, &mut entries, TermMerge::is_full)
 }
 
 /// Terms, while their parts are collected. They are encoded in waves.
