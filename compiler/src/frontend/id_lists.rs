@@ -13,7 +13,7 @@ use pinakes_format::entity::{Entity, parse_digits};
 use crate::error::{Error, Result};
 use crate::object::{Deletion, Merge, ObjectWriter};
 use crate::read::csv_rows::CsvRow;
-use crate::read::{CsvRows, Diagnostics, Line, ReadLimits, detect_delimiter, identifier, times};
+use crate::read::{CsvRows, Diagnostics, Line, ReadLimits, first_record, identifier, times};
 
 /// The name of lists of deleted ids in reports.
 pub const DELETED_IDS: &str = "deleted_ids";
@@ -110,11 +110,7 @@ impl DeletionColumns {
 
 /// Whether a line is the header of a list of deleted ids.
 pub fn is_deleted_header(line: &str) -> bool {
-    let line = line.as_bytes();
-    let mut builder = csv::ReaderBuilder::new();
-    let mut reader = builder.has_headers(false).delimiter(detect_delimiter(line)).from_reader(line);
-    let header = reader.records().next().and_then(|row| row.ok());
-    header.is_some_and(|header| DeletionColumns::find(&header).is_some())
+    first_record(line).is_some_and(|header| DeletionColumns::find(&header).is_some())
 }
 
 /// Reads a list of deleted ids. `of_folder` is the entity whose folder holds the list. Bad rows are

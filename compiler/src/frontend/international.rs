@@ -13,28 +13,28 @@ members! {
 }
 
 impl RawInternational<'_> {
-    /// `{"display_name": {language: name}}`, in the order of the dump.
+    /// The names in the order of the dump.
     pub(crate) fn to_json(&self) -> Json {
-        let mut text = b"{\"display_name\":".to_vec();
         match &self.display_name.0 {
-            None => text.extend_from_slice(b"null"),
             Some(names) => {
-                text.push(b'{');
-                for (at, (language, name)) in names.iter().enumerate() {
-                    if at > 0 {
-                        text.push(b',');
-                    }
-                    json::string(&mut text, language);
-                    text.push(b':');
-                    match name.as_str() {
-                        Some(name) => json::string(&mut text, name),
-                        None => text.extend_from_slice(b"null"),
-                    }
-                }
-                text.push(b'}');
+                names_json(names.iter().map(|(language, name)| (&**language, name.as_str())))
             }
+            None => Json("{\"display_name\":null}".to_owned()),
         }
-        text.push(b'}');
-        Json(String::from_utf8(text).expect("JSON made of strings is UTF-8"))
     }
+}
+
+/// `{"display_name": {language: name}}`, in the order given.
+pub(crate) fn names_json<'n>(names: impl Iterator<Item = (&'n str, Option<&'n str>)>) -> Json {
+    let mut text = b"{\"display_name\":{".to_vec();
+    for (at, (language, name)) in names.enumerate() {
+        if at > 0 {
+            text.push(b',');
+        }
+        json::string(&mut text, language);
+        text.push(b':');
+        json::string_or_null(&mut text, name);
+    }
+    text.extend_from_slice(b"}}");
+    Json(String::from_utf8(text).expect("JSON made of strings is UTF-8"))
 }

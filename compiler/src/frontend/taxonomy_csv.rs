@@ -7,7 +7,7 @@ use pinakes_format::record::{Id, Topic, TopicIds};
 use crate::error::{Error, Result};
 use crate::frontend::reader::{BadRecord, LineReader, NO_PARENT};
 use crate::object::{NamedBy, NodeRef, Origin, Provenance, hash_line};
-use crate::read::{detect_delimiter, identifier};
+use crate::read::{first_record, identifier};
 
 /// The positions of the table's columns.
 pub struct TaxonomyColumns {
@@ -21,14 +21,7 @@ pub struct TaxonomyColumns {
 
 /// Whether a line is the header of the table.
 pub fn is_header(line: &str) -> bool {
-    let line = line.as_bytes();
-    let mut builder = csv::ReaderBuilder::new();
-    let mut reader = builder.has_headers(false).delimiter(detect_delimiter(line)).from_reader(line);
-    reader
-        .records()
-        .next()
-        .and_then(|row| row.ok())
-        .is_some_and(|row| TaxonomyColumns::find(&row).is_some())
+    first_record(line).is_some_and(|header| TaxonomyColumns::find(&header).is_some())
 }
 
 impl TaxonomyColumns {

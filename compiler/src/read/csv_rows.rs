@@ -241,10 +241,18 @@ impl PendingLine {
 }
 
 /// Detects the delimiter of a header: the most frequent of comma, semicolon and tab.
-pub fn detect_delimiter(header: &[u8]) -> u8 {
+fn detect_delimiter(header: &[u8]) -> u8 {
     let count = |delimiter: &u8| header.iter().filter(|byte| *byte == delimiter).count();
     // `max_by_key` returns the last maximum, so the comma wins a tie.
     [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
+}
+
+/// Reads a line as a row of a table; `None` if the line is no row.
+pub fn first_record(line: &str) -> Option<StringRecord> {
+    let line = line.as_bytes();
+    let mut builder = csv::ReaderBuilder::new();
+    let mut reader = builder.has_headers(false).delimiter(detect_delimiter(line)).from_reader(line);
+    reader.records().next()?.ok()
 }
 
 impl RowCells {

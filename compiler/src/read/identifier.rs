@@ -114,12 +114,12 @@ pub fn openalex_url(entity: Entity, id: u64) -> String {
     format!("https://openalex.org/{letter}{id}")
 }
 
-/// The ORCID iD of a URL or bare iD, in upper case; empty where the URL ends before the iD.
-pub fn bare_orcid(text: &str) -> String {
+/// The ORCID iD of a URL or bare iD, in upper case; `None` where the URL ends before the iD.
+pub fn bare_orcid(text: &str) -> Option<String> {
     let text = text.trim();
     let is_url = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("http"));
     let bare = if is_url || text.starts_with("orcid.org/") { last_part(text) } else { text };
-    bare.trim().to_ascii_uppercase()
+    Some(bare.trim().to_ascii_uppercase()).filter(|bare| !bare.is_empty())
 }
 
 #[cfg(test)]
@@ -155,7 +155,8 @@ mod tests {
             "orcid.org/0000-0002-1825-009X",
             "0000-0002-1825-009X",
         ] {
-            assert_eq!(bare_orcid(text), "0000-0002-1825-009X");
+            assert_eq!(bare_orcid(text).as_deref(), Some("0000-0002-1825-009X"));
         }
+        assert_eq!(bare_orcid("https://orcid.org/"), None);
     }
 }

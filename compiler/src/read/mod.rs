@@ -27,7 +27,7 @@ pub(crate) mod parquet;
 pub(crate) mod part_file;
 pub(crate) mod times;
 
-pub(crate) use crate::read::csv_rows::{CsvRows, detect_delimiter};
+pub(crate) use crate::read::csv_rows::{CsvRows, first_record};
 pub(crate) use crate::read::elements::Elements;
 pub(crate) use crate::read::identifier::{BadId, parse_any_reference, parse_reference};
 pub(crate) use crate::read::json::JsonFault;

@@ -65,14 +65,13 @@ pub static GLOBAL_SOUTH: [&str; 134] = [
     "ZW",
 ];
 
-/// The continent of a country.
-pub fn continent_of(code: &str) -> Option<&'static str> {
-    CONTINENTS.iter().find(|class| class.has(code)).map(|class| class.name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn continent_of(code: &str) -> Option<&'static str> {
+        CONTINENTS.iter().find(|class| class.has(code)).map(|class| class.name)
+    }
 
     #[test]
     fn a_country_is_on_one_continent_and_the_south_is_of_known_countries() {

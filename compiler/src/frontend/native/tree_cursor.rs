@@ -179,11 +179,10 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     fn orcid(&mut self) -> Option<String> {
         let text = self.read::<MaybeText<'_>>();
         // A rendered value is read back unchanged, even if it is no valid iD.
-        let bare = match text.as_str()?.strip_prefix(ORCID_URL) {
-            Some(bare) => bare.to_ascii_uppercase(),
+        match text.as_str()?.strip_prefix(ORCID_URL) {
+            Some(bare) => Some(bare.to_ascii_uppercase()).filter(|bare| !bare.is_empty()),
             None => identifier::bare_orcid(text.as_str()?),
-        };
-        Some(bare).filter(|bare| !bare.is_empty())
+        }
     }
 
     fn json(&mut self) -> Option<String> {

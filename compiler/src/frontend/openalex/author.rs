@@ -66,8 +66,7 @@ impl OpenAlexRecord for Author {
             orcid: raw
                 .orcid
                 .as_str()
-                .map(identifier::bare_orcid)
-                .filter(|id| !id.is_empty())
+                .and_then(identifier::bare_orcid)
                 .map(|id| AuthorOrcid(OrcidProfile { id, ..OrcidProfile::default() })),
             name: raw.display_name.to_owned(),
             full_name: raw.longest().map(str::to_owned),

@@ -112,11 +112,10 @@ fn investigator(
     diagnostics: &Diagnostics,
 ) -> Option<Investigator> {
     let raw = raw.0.as_ref()?;
-    let orcid = raw.orcid.as_str().map(identifier::bare_orcid);
     let person = Investigator {
         given_name: raw.given_name.to_owned(),
         family_name: raw.family_name.to_owned(),
-        orcid: orcid.filter(|orcid| !orcid.is_empty()).map(Orcid),
+        orcid: raw.orcid.as_str().and_then(identifier::bare_orcid).map(Orcid),
         role_start: times::date(&raw.role_start, diagnostics),
         affiliation: raw.affiliation.0.as_ref().and_then(RawAffiliation::build),
     };

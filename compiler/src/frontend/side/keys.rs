@@ -51,12 +51,8 @@ fn is_valid_issn(key: &u64) -> bool {
 
 /// Formats an ISSN as `NNNN-NNNC`.
 pub fn format_issn(key: u64) -> String {
-    let digits = format!("{:07}", key / 11);
-    let check = match key % 11 {
-        10 => "X".to_owned(),
-        check => check.to_string(),
-    };
-    format!("{}-{}{check}", &digits[..4], &digits[4..])
+    let text = format!("{:07}{}", key / 11, check_character(key));
+    format!("{}-{}", &text[..4], &text[4..])
 }
 
 /// Parses an ORCID iD, bare or as a URL, with or without hyphens.
@@ -67,12 +63,8 @@ pub fn parse_orcid(text: &str) -> Option<u64> {
 
 /// Formats an ORCID iD as `NNNN-NNNN-NNNN-NNNC`.
 pub fn format_orcid(key: u64) -> String {
-    let digits = format!("{:015}", key / 11);
-    let check = match key % 11 {
-        10 => "X".to_owned(),
-        check => check.to_string(),
-    };
-    format!("{}-{}-{}-{}{check}", &digits[..4], &digits[4..8], &digits[8..12], &digits[12..])
+    let text = format!("{:015}{}", key / 11, check_character(key));
+    format!("{}-{}-{}-{}", &text[..4], &text[4..8], &text[8..12], &text[12..])
 }
 
 /// Parses a ROR id, bare or as a URL: `0`, six letters or digits, and two digits.
@@ -83,6 +75,12 @@ pub fn parse_ror(text: &str) -> Option<u64> {
         && bare.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && bare.bytes().skip(7).all(|byte| byte.is_ascii_digit());
     is_id.then(|| u64::from_str_radix(bare, 36).ok()).flatten()
+}
+
+/// The check character of a number in base 11 that [`digits_and_check`] parsed.
+fn check_character(key: u64) -> char {
+    // The remainder is below 11, and 10 is X.
+    char::from(b"0123456789X"[(key % 11) as usize])
 }
 
 /// Parses `length - 1` digits and a check character, which is a digit or X, as a number in base 11.

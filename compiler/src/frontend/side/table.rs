@@ -61,7 +61,7 @@ pub type Addition<R> = fn(&mut R, &JoinedRows<'_>) -> Option<bool>;
 
 /// Lists the codes that the value of a row needs in the snapshot, each with its table; `None` if the
 /// value cannot be decoded.
-pub type Codes = fn(&[u8], &dyn IdLookup) -> Option<Vec<(Table, String)>>;
+pub type Codes = fn(&[u8], InstitutionRow<'_>) -> Option<Vec<(Table, String)>>;
 
 /// The entity that a side table extends, and how.
 pub enum Extend {
@@ -104,17 +104,8 @@ impl ExtensibleRecord for Institution {
     }
 }
 
-/// Finds institutions of the snapshot.
-pub trait IdLookup {
-    /// The row of the institution with a ROR id, given as a join key.
-    fn institution_row(&self, ror: u64) -> Option<u32>;
-}
-
-/// Finds institutions and codes of the snapshot.
-pub trait CodeLookup: IdLookup {
-    /// The number of a code in its table.
-    fn code(&self, table: Table, text: &str) -> Option<u32>;
-}
+/// Finds the row of the institution with a ROR id, given as a join key.
+pub type InstitutionRow<'a> = &'a dyn Fn(u64) -> Option<u32>;
 
 /// The encoded values of the newest rows of each table, in descending order of their hashes.
 pub type RowsByTable<'a> = Vec<(&'static SideTable, Vec<&'a [u8]>)>;
@@ -122,7 +113,9 @@ pub type RowsByTable<'a> = Vec<(&'static SideTable, Vec<&'a [u8]>)>;
 /// The rows of all side tables that join one record.
 pub struct JoinedRows<'a> {
     pub rows: RowsByTable<'a>,
-    pub lookup: &'a dyn CodeLookup,
+    pub institution_row: InstitutionRow<'a>,
+    /// Finds the number of a code in its table.
+    pub code: &'a dyn Fn(Table, &str) -> Option<u32>,
 }
 
 impl JoinedRows<'_> {

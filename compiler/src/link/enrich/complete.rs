@@ -2,32 +2,14 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record;
-use pinakes_format::record::{Author, Institution, RecordWriter, Source, Table};
+use pinakes_format::record::{Author, Institution, RecordWriter, Source};
 
 use crate::error::Result;
 use crate::frontend::side::join_keys::JoinKeys;
-use crate::frontend::side::table::{CodeLookup, ExtensibleRecord, IdLookup, JoinedRows};
+use crate::frontend::side::table::{ExtensibleRecord, JoinedRows};
 use crate::link::context::{broken_object, inconsistent_object};
 use crate::link::enrich::tables::SideTables;
 use crate::link::resolve::unresolved::UnresolvedSymbols;
-
-/// The institutions and codes of the snapshot.
-struct Lookup<'a> {
-    tables: &'a SideTables<'a>,
-    codes: &'a UnresolvedSymbols,
-}
-
-impl IdLookup for Lookup<'_> {
-    fn institution_row(&self, ror: u64) -> Option<u32> {
-        self.tables.institution_row(ror)
-    }
-}
-
-impl CodeLookup for Lookup<'_> {
-    fn code(&self, table: Table, text: &str) -> Option<u32> {
-        self.codes.code(table, text)
-    }
-}
 
 impl SideTables<'_> {
     /// Returns a packed, linked record with the members of side tables; `None` if they add nothing.
@@ -58,7 +40,9 @@ impl SideTables<'_> {
         if rows.is_empty() {
             return Ok(None);
         }
-        let rows = JoinedRows { rows, lookup: &Lookup { tables: self, codes } };
+        let institution_row = &|ror| self.institution_row(ror);
+        let code = &|table, text: &str| codes.code(table, text);
+        let rows = JoinedRows { rows, institution_row, code };
         let mut record: R = record::read(packed).map_err(broken_object(R::ENTITY, None))?;
         let mut is_changed = false;
         for (table, _) in &rows.rows {

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::external_sort::Sorter;
 use crate::frontend::side::SIDE_TABLES;
 use crate::frontend::side::join_keys::JoinKeys;
-use crate::frontend::side::table::{Extend, IdLookup, RowsByTable, SideTable};
+use crate::frontend::side::table::{Extend, RowsByTable, SideTable};
 use crate::link::column::{IdRow, IdRows};
 use crate::link::context::{Linker, Segments, broken_object, inconsistent_object};
 use crate::link::enrich::side_rows::SideRows;
@@ -78,13 +78,12 @@ impl<'o> Linker<'o> {
     }
 }
 
-impl IdLookup for SideTables<'_> {
-    fn institution_row(&self, ror: u64) -> Option<u32> {
+impl<'o> SideTables<'o> {
+    /// The row of the institution with a ROR id, given as a join key.
+    pub(crate) fn institution_row(&self, ror: u64) -> Option<u32> {
         self.by_ror.as_ref()?.row_of(ror)
     }
-}
 
-impl<'o> SideTables<'o> {
     /// Whether a table with rows adds to records of the entity.
     pub(crate) fn has_table_of(&self, entity: Entity) -> bool {
         self.tables.iter().any(|(table, _)| table.extend.entity() == entity)
@@ -117,7 +116,8 @@ impl<'o> SideTables<'o> {
                         continue;
                     }
                     let value = segment.value(&entry).ok_or_else(inconsistent_object)?;
-                    let codes = codes(value, self).ok_or_else(inconsistent_object)?;
+                    let codes = codes(value, &|ror| self.institution_row(ror))
+                        .ok_or_else(inconsistent_object)?;
                     all.extend(codes.into_iter().map(|(table, text)| (table as u8, text)));
                 }
             }

@@ -181,9 +181,7 @@ impl RawWork<'_> {
 
     /// The ORCID iDs that the work prints, without those that the authors have; `None` where there is none.
     fn raw_orcids(&self) -> Option<Vec<PrintedOrcid>> {
-        let bare = |orcid: &MaybeText<'_>| {
-            orcid.as_str().map(identifier::bare_orcid).filter(|orcid| !orcid.is_empty())
-        };
+        let bare = |orcid: &MaybeText<'_>| orcid.as_str().and_then(identifier::bare_orcid);
         let printed = self.authorships.objects().enumerate().filter_map(|(at, authorship)| {
             let printed = bare(&authorship.raw_orcid)?;
             let of_author = authorship.author.0.as_ref().and_then(|author| bare(&author.orcid));
@@ -253,8 +251,7 @@ impl RawAuthorship<'_> {
                 .map(|name| PrintedName(segment.long_text(name))),
             orcid: author
                 .and_then(|author| author.orcid.as_str())
-                .map(identifier::bare_orcid)
-                .filter(|orcid| !orcid.is_empty())
+                .and_then(identifier::bare_orcid)
                 .map(Orcid),
             affiliations: self.institutions.filter_map(|institution| {
                 let raw = institution.0.as_ref()?;

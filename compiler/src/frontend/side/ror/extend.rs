@@ -1,19 +1,18 @@
 //! Adds members of a ROR record to an institution that the dump leaves null or empty.
 
-use pinakes_format::record::value::Json;
 use pinakes_format::record::{AssociatedInstitution, Code, Geo, Institution, Named, Ref, Table};
-use pinakes_format::text::json;
 
+use crate::frontend::international::names_json;
 use crate::frontend::side::ror::{Location, Organisation};
-use crate::frontend::side::table::{CodeLookup, IdLookup, SideValue};
+use crate::frontend::side::table::{InstitutionRow, JoinedRows, SideValue};
 
 /// Lists the codes that an organisation needs: of its country, and of the relationships to
 /// institutions of the snapshot.
-pub fn codes(value: &[u8], lookup: &dyn IdLookup) -> Option<Vec<(Table, String)>> {
+pub fn codes(value: &[u8], institution_row: InstitutionRow<'_>) -> Option<Vec<(Table, String)>> {
     let organisation = Organisation::decode(value)?;
     let country = organisation.location.and_then(|location| location.country_code);
     let relations = organisation.relations.into_iter();
-    let known = relations.filter(|relation| lookup.institution_row(relation.key).is_some());
+    let known = relations.filter(|relation| institution_row(relation.key).is_some());
     let kinds = known.map(|relation| (Table::Relationship, relation.kind));
     Some(kinds.chain(country.map(|code| (Table::Country, code))).collect())
 }
@@ -22,7 +21,7 @@ pub fn codes(value: &[u8], lookup: &dyn IdLookup) -> Option<Vec<(Table, String)>
 pub fn add(
     institution: &mut Institution,
     organisation: &Organisation,
-    lookup: &dyn CodeLookup,
+    rows: &JoinedRows<'_>,
 ) -> bool {
     let before = institution.clone();
     fill_list(&mut institution.display_name_acronyms, || organisation.acronyms.clone());
@@ -32,13 +31,16 @@ pub fn add(
         let others = organisation.alternatives.iter();
         others.filter(|other| Some(other.as_str()) != name).cloned().collect()
     });
-    fill_list(&mut institution.associated_institutions, || associated(organisation, lookup));
+    fill_list(&mut institution.associated_institutions, || associated(organisation, rows));
     if institution.international.is_none() {
-        institution.international = international(&organisation.labels);
+        let labels = &organisation.labels;
+        institution.international = (!labels.is_empty()).then(|| {
+            names_json(labels.iter().map(|(language, label)| (&**language, Some(&**label))))
+        });
     }
     if let Some(place) = &organisation.location {
         let country = place.country_code.as_deref();
-        let country = country.and_then(|code| lookup.code(Table::Country, code));
+        let country = country.and_then(|code| (rows.code)(Table::Country, code));
         institution.country = institution.country.or(country.map(Named));
         let known = institution.country.map(|Named(code)| code);
         let geo = institution.geo.get_or_insert_default();
@@ -54,10 +56,10 @@ pub fn add(
 }
 
 /// Lists the related organisations that have a record in the snapshot.
-fn associated(organisation: &Organisation, lookup: &dyn CodeLookup) -> Vec<AssociatedInstitution> {
+fn associated(organisation: &Organisation, rows: &JoinedRows<'_>) -> Vec<AssociatedInstitution> {
     let known = organisation.relations.iter().filter_map(|relation| {
-        let row = lookup.institution_row(relation.key)?;
-        let relationship = lookup.code(Table::Relationship, &relation.kind)?;
+        let row = (rows.institution_row)(relation.key)?;
+        let relationship = (rows.code)(Table::Relationship, &relation.kind)?;
         Some(AssociatedInstitution {
             institution: Ref(row),
             relationship: Some(Code(relationship)),
@@ -106,22 +108,4 @@ fn fill_geo(geo: &mut Geo, place: &Location, country: Option<u32>) {
             own.clone_from(given);
         }
     }
-}
-
-/// `{"display_name":{language: label}}`.
-fn international(labels: &[(String, String)]) -> Option<Json> {
-    if labels.is_empty() {
-        return None;
-    }
-    let mut text = b"{\"display_name\":{".to_vec();
-    for (at, (language, label)) in labels.iter().enumerate() {
-        if at > 0 {
-            text.push(b',');
-        }
-        json::string(&mut text, language);
-        text.push(b':');
-        json::string(&mut text, label);
-    }
-    text.extend_from_slice(b"}}");
-    Some(Json(String::from_utf8(text).expect("JSON made of strings is UTF-8")))
 }

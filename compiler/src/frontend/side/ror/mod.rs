@@ -27,7 +27,7 @@ pub static TABLE: SideTable = SideTable {
 
 fn add(institution: &mut Institution, rows: &JoinedRows<'_>) -> Option<bool> {
     let organisation = rows.values(&TABLE)?.into_iter().next();
-    Some(organisation.is_some_and(|found| extend::add(institution, &found, rows.lookup)))
+    Some(organisation.is_some_and(|found| extend::add(institution, &found, rows)))
 }
 
 /// Whether a JSON object is a ROR record of schema 1, which has a `name` instead of `names`.
