@@ -12,10 +12,12 @@
 //! VersionKey      the versions of a work           rows/versions.rs: same title and first author
 //! DocSet          the matching rows                rows/doc_set.rs: only if an order needs the whole set
 //! Search          a full-text search               search/: from text to rows by relevance
-//! Clause          a union of Leafs, or not         page/resolve.rs: one clause an expression
+//! Clause          a union of Leafs, or not         page/resolve/: one clause an expression
+//! scan            rows whose records are read      page/scan.rs: for filter keys that no index holds
+//! ValueSort       rows sorted by their records     page/value_sort.rs: for sort keys that no order holds
 //! FirstPage       rows near the beginning          page/first_page.rs: looks rows of an order up in the clauses
 //! SetKey          their name among kept sets       page/set_key.rs: the next page makes no set again
-//! NamesBegun      names that begin with a text    rows/names.rs: a search of names lists them first, by page/by_name.rs
+//! NamesBegun      names that begin with a text     rows/names.rs: a search of names lists them first, by page/by_name.rs
 //! OrderWalk       positions in an order            page/walk.rs, sorted_page.rs: by rank checkpoints
 //! RowPage         count, rows of the page, plan    page/execute.rs
 //! RowCursor       all rows of the list, in batches page/row_cursor.rs

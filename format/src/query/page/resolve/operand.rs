@@ -1,4 +1,4 @@
-//! Resolves the expressions of a query against the indexes of a snapshot.
+//! Finds the rows of an operand in the index of its expression.
 
 use std::ops::Range;
 
@@ -8,21 +8,15 @@ use crate::index::chunk_bits::set_all;
 use crate::index::citations::RowList;
 use crate::index::doc_set::DocSet;
 use crate::index::term_lists::{Term, TermListsFile, any_row_term, text_term};
-use crate::query::page::predicate::Predicate;
-use crate::query::page::scan::{is_scanned, scan};
-use crate::query::page::set_key::SetKey;
 use crate::query::parse::filter::Expression;
 use crate::query::parse::operand::Operand;
-use crate::query::parse::query::Query;
 use crate::query::rows::clause::{Clause, Leaf};
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::Intersection;
-use crate::query::rows::name_scan;
 use crate::query::rows::range::ValueRange;
 use crate::query::rows::union::Union;
-use crate::query::rows::versions;
 use crate::query::rows::versions::{NAMESAKES_MAX, VersionKey};
-use crate::query::rows::words::{add_words, rows_of_prefixes, rows_of_words};
+use crate::query::rows::words::{add_words, rows_of_prefixes};
 use crate::query::search::SearchSummary;
 use crate::record::Gathered;
 use crate::schema::{Direction, Index, Terms, keys_of};
@@ -31,172 +25,37 @@ use crate::storage::ReadError;
 
 /// Posting lists or records read between two checks of the deadline.
 const READS_PER_CHECK: u64 = 4_096;
-/// The most bitmaps over all rows that the clauses of one query hold.
-const BITMAPS_MAX: usize = 4;
 
-impl Query {
-    /// Resolves the filter to the intersection of its clauses, without suppressed rows.
-    pub(in crate::query) fn resolve<'s>(
-        &self,
-        snapshot: &'s Snapshot,
-        deadline: Deadline<'s>,
-    ) -> Result<Intersection<'s>, QueryError> {
-        Ok(self.resolve_search(snapshot, deadline)?.0)
-    }
-
-    /// Resolves the filter as [`resolve`](Self::resolve) does. Also returns the summary of the list's search; `None` for
-    /// lists without one.
-    pub(super) fn resolve_search<'s>(
-        &self,
-        snapshot: &'s Snapshot,
-        deadline: Deadline<'s>,
-    ) -> Result<(Intersection<'s>, Option<SearchSummary>), QueryError> {
-        let rows = snapshot.count(self.entity);
-        let (matches, searched) = match self.filter.iter().any(is_scanned) {
-            true => self.resolve_scanned(snapshot, deadline)?,
-            false => {
-                let (clauses, searched) = self.clauses(snapshot, deadline)?;
-                let suppressed = snapshot.suppressed().rows(self.entity);
-                (Intersection::new(clauses, rows).without(suppressed), searched)
-            }
-        };
-        if !self.one_of_versions {
-            return Ok((matches, searched));
-        }
-        let name = SetKey::of_filter(self, false);
-        let one_of_each = || versions::one_of_each(&matches, self.entity, snapshot, deadline);
-        let set = snapshot.kept().set(name.bytes(), one_of_each)?;
-        Ok((Intersection::new(vec![set.rows.clone().into_clause()], rows), searched))
-    }
-
-    /// Resolves the expressions that indexes answer, and reads the records that these leave.
-    fn resolve_scanned<'s>(
-        &self,
-        snapshot: &'s Snapshot,
-        deadline: Deadline<'s>,
-    ) -> Result<(Intersection<'s>, Option<SearchSummary>), QueryError> {
-        let (rows, suppressed) =
-            (snapshot.count(self.entity), snapshot.suppressed().rows(self.entity));
-        let name = SetKey::of_filter(&Query { one_of_versions: false, ..self.clone() }, false);
-        // The next page of the same filter reads no records again.
-        let set = snapshot.kept().set(name.bytes(), || {
-            let (clauses, _) = self.clauses(snapshot, deadline)?;
-            scan(self, &Intersection::new(clauses, rows).without(suppressed), snapshot, deadline)
-        })?;
-        let texts: Vec<&str> = self.filter.iter().map(|of| of.text.as_str()).collect();
-        let clause = Clause { text: texts.join(","), ..set.rows.clone().into_clause() };
-        let mut searched = None;
-        for expression in self.filter.iter().filter(|of| of.searched().is_some()) {
-            searched = resolve_expression(snapshot, self.entity, expression, deadline)?.1;
-        }
-        Ok((Intersection::new(vec![clause], rows), searched))
-    }
-
-    /// Resolves each expression that an index answers. Clauses beyond the first four bitmaps are intersected into a single
-    /// bitmap right away, so memory does not grow with the number of expressions.
-    fn clauses<'s>(
-        &self,
-        snapshot: &'s Snapshot,
-        deadline: Deadline<'s>,
-    ) -> Result<(Vec<Clause<'s>>, Option<SearchSummary>), QueryError> {
-        let rows = snapshot.count(self.entity);
-        let (mut clauses, mut bitmaps) = (Vec::with_capacity(self.filter.len()), 0);
-        let mut searched = None;
-        let mut folded: Option<(Bitset, String)> = None;
-        for expression in self.filter.iter().filter(|expression| !is_scanned(expression)) {
-            let (clause, summary) =
-                resolve_expression(snapshot, self.entity, expression, deadline)?;
-            searched = searched.or(summary);
-            bitmaps += clause.bitmaps();
-            // Other clauses take no memory for the rows of the snapshot.
-            if clause.bitmaps() == 0 || bitmaps <= BITMAPS_MAX {
-                clauses.push(clause);
-                continue;
-            }
-            let bitmap = clause.to_bitset(rows, deadline)?;
-            folded = Some(match folded {
-                None => (bitmap, clause.text),
-                Some((mut all, text)) => {
-                    all.intersect_with(&bitmap);
-                    // The plan of the query shows the text of each clause.
-                    (all, format!("{text},{}", clause.text))
-                }
-            });
-        }
-        let folded =
-            folded.map(|(all, text)| Clause { text, ..Clause::internal(vec![Leaf::Bitmap(all)]) });
-        clauses.extend(folded);
-        Ok((clauses, searched))
-    }
-}
-
-/// Resolves one expression to the union of its operands' rows. Also returns the summary of the list's search, if the
-/// expression is that search.
-fn resolve_expression<'s>(
-    snapshot: &'s Snapshot,
-    entity: Entity,
-    expression: &Expression,
-    deadline: Deadline<'s>,
-) -> Result<(Clause<'s>, Option<SearchSummary>), QueryError> {
-    let mut union = Union::new(snapshot.count(entity));
-    let mut searched = None;
-    if let Index::NamesScanned { entity: target, rows } = expression.index {
-        let file = snapshot.term_lists(entity)?;
-        let operands = &expression.operands;
-        name_scan::add_rows(snapshot, file, rows, target, operands, deadline, &mut union)?;
-    } else {
-        let mut resolver =
-            ExpressionResolver { snapshot, entity, expression, deadline, union, searched };
-        for operand in &expression.operands {
-            deadline.check()?;
-            resolver.add_operand(expression.index, operand)?;
-        }
-        union = resolver.union;
-        searched = resolver.searched.filter(|_| expression.searched().is_some());
-    }
-    let (leaves, text) = (union.into_leaves(), expression.text.clone());
-    Ok((Clause { is_negated: expression.is_negated, leaves, text }, searched))
-}
-
-/// Resolves an operand of an index alone, for groups.
-pub(in crate::query) fn resolve_operand<'s>(
-    snapshot: &'s Snapshot,
-    entity: Entity,
-    index: Index,
-    operand: &Operand,
-    deadline: Deadline<'s>,
-) -> Result<Clause<'s>, QueryError> {
-    let operands = vec![operand.clone()];
-    let key = keys_of(entity).keys.first();
-    let key = key.ok_or(ReadError::Internal("the entity has no keys"))?;
-    let (is_negated, text) = (false, String::new());
-    let expression = Expression { key, index, is_negated, operands, text };
-    Ok(resolve_expression(snapshot, entity, &expression, deadline)?.0)
-}
-
-struct ExpressionResolver<'s, 'e> {
-    snapshot: &'s Snapshot,
-    entity: Entity,
-    expression: &'e Expression,
-    deadline: Deadline<'s>,
-    union: Union<'s>,
+/// Adds the rows of an expression's operands to their union.
+pub(super) struct ExpressionResolver<'s, 'e> {
+    pub snapshot: &'s Snapshot,
+    pub entity: Entity,
+    pub expression: &'e Expression,
+    pub deadline: Deadline<'s>,
+    pub union: Union<'s>,
     /// The summary of the search, if an operand is one.
-    searched: Option<SearchSummary>,
+    pub searched: Option<SearchSummary>,
 }
 
 impl<'s> ExpressionResolver<'s, '_> {
     /// Adds the rows that an operand finds in the index of the expression, or in an index that this one follows from.
-    fn add_operand(&mut self, index: Index, operand: &Operand) -> Result<(), QueryError> {
+    pub(super) fn add_operand(
+        &mut self,
+        index: Index,
+        operand: &Operand,
+    ) -> Result<(), QueryError> {
         match (index, operand) {
             (Index::Read { present, .. }, Operand::Null) => {
                 let present = self.snapshot.term_lists(self.entity)?.presence(present)?;
                 self.union.add_leaf(Leaf::NotPostings(present));
             }
+            // The posting lists also have references at other paths, so the records decide.
             (Index::Read { read, among, .. }, Operand::Record(entity, id)) => {
                 for row in self.rows_with_id(*entity, *id)? {
                     self.add_read(read, among, row)?;
                 }
             }
+            // An index that follows from others has no list of the rows without a value.
             (_, Operand::Null) if index.is_follower() => {
                 let mut without = self.present(index)?;
                 let rows = self.union.rows();
@@ -212,6 +71,7 @@ impl<'s> ExpressionResolver<'s, '_> {
                     self.add_operand(*index, operand)?;
                 }
             }
+            // The record itself has the id, so no record of the other entity is looked up by an index.
             (Index::Through { entity, rows, index: Index::Ids }, Operand::Record(of, _)) => {
                 if *of == entity {
                     self.add_from_lists(rows, operand)?;
@@ -221,6 +81,7 @@ impl<'s> ExpressionResolver<'s, '_> {
                 let found = self.beyond(entity, |beyond| beyond.add_operand(*index, operand))?;
                 self.add_references(entity, rows, &found)?;
             }
+            // `false` asks for the rows that have none of the codes, so their rows are found apart from the union.
             (Index::OneOf { index, codes }, Operand::Presence(is_one)) => {
                 let found = self.within(|within| within.add_codes(*index, codes))?;
                 let found = Clause { is_negated: !is_one, ..found };
@@ -232,10 +93,12 @@ impl<'s> ExpressionResolver<'s, '_> {
                     self.add_codes(*index, class.codes)?;
                 }
             }
+            // Every record has an id.
             (_, Operand::Nothing) | (Index::Ids, Operand::Null) => {}
             (Index::Ids | Index::Words, Operand::Record(entity, id)) => {
                 let records = self.snapshot.count(self.entity);
                 let rows = self.rows_with_id(*entity, *id)?;
+                // Rows after the records are of references without a record.
                 rows.filter(|row| *row < records).for_each(|row| self.union.add_row(row));
             }
             (Index::Lists(lists), operand) => self.add_from_lists(lists, operand)?,
@@ -249,6 +112,7 @@ impl<'s> ExpressionResolver<'s, '_> {
             (Index::Names { entity, rows, named }, Operand::Null) => {
                 let presence = self.snapshot.term_lists(self.entity)?.presence(named)?;
                 self.union.add_leaf(Leaf::NotPostings(presence));
+                // The lists count suppressed records as named.
                 self.add_rows_with_suppressed_names(entity, rows)?;
             }
             (Index::Names { entity, rows, .. }, Operand::Term(name)) => {
@@ -546,7 +410,7 @@ impl<'s> ExpressionResolver<'s, '_> {
         Ok(())
     }
 
-    fn add_term(
+    pub(super) fn add_term(
         &mut self,
         file: &'s TermListsFile,
         lists: usize,
@@ -558,121 +422,7 @@ impl<'s> ExpressionResolver<'s, '_> {
         }
     }
 
-    /// Adds the rows that refer to a record or an unresolved reference of `target` with this name.
-    fn add_references_by_name(
-        &mut self,
-        target: Entity,
-        lists: usize,
-        name: Term,
-    ) -> Result<(), QueryError> {
-        let keys = keys_of(target);
-        let names = self.snapshot.term_lists(target)?;
-        // Unresolved references have names too, in lists apart from those of the records.
-        let record_names = match keys.filter("name") {
-            Some((_, Index::Lists(lists))) => Some(lists),
-            _ => None,
-        };
-        let file = self.snapshot.term_lists(self.entity)?;
-        for name_lists in record_names.into_iter().chain(keys.unresolved_names) {
-            let Some(with_name) = names.find(name_lists, name)? else { continue };
-            let mut rows = Vec::with_capacity(with_name.count() as usize);
-            let suppressed = self.snapshot.suppressed();
-            with_name.each(|row| {
-                // A suppressed record has no name, so no reference finds it by its name.
-                if !suppressed.has(target, row) {
-                    rows.push(row);
-                }
-                true
-            })?;
-            for (at, row) in (0..).zip(rows) {
-                self.check_deadline(at)?;
-                self.add_term(file, lists, Term::from(row))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the rows that refer to a record, or an unresolved reference, of `target` whose names have the
-    /// words.
-    ///
-    /// Cost: that of a search of `target`, and one posting list for each row found there.
-    fn add_references_by_words(
-        &mut self,
-        target: Entity,
-        lists: usize,
-        words: &[String],
-    ) -> Result<(), QueryError> {
-        let file = self.snapshot.term_lists(self.entity)?;
-        let records = rows_of_words(self.snapshot, target, words, self.deadline).map(Some);
-        // The references without a record are looked up in the same attempt.
-        let records = self.snapshot.or_noted(records)?.unwrap_or(DocSet::Sorted(Vec::new()));
-        let mut rows = Vec::with_capacity(records.count() as usize);
-        for chunk in 0..self.snapshot.count(target).div_ceil(CHUNK_ROWS as u32) {
-            records.chunk_rows(chunk, self.snapshot.count(target), false).each(|low| {
-                rows.push(chunk << 16 | u32::from(low));
-                true
-            });
-        }
-        if let Some(unresolved) = keys_of(target).unresolved_words {
-            let of_target = self.snapshot.term_lists(target)?;
-            let suppressed = self.snapshot.suppressed();
-            let found = rows_of_prefixes(of_target, unresolved, words)?;
-            rows.extend(found.into_iter().filter(|row| !suppressed.has(target, *row)));
-        }
-        for (at, row) in (0..).zip(rows) {
-            self.check_deadline(at)?;
-            self.add_term(file, lists, Term::from(row))?;
-        }
-        Ok(())
-    }
-
-    /// Adds the rows that have no name left among their references once suppressed names are gone.
-    ///
-    /// Cost: one record read for each row that refers to something suppressed.
-    fn add_rows_with_suppressed_names(
-        &mut self,
-        target: Entity,
-        lists: usize,
-    ) -> Result<(), QueryError> {
-        let suppressed = self.snapshot.suppressed().all_rows(target);
-        if suppressed.is_empty() {
-            return Ok(());
-        }
-        let file = self.snapshot.term_lists(self.entity)?;
-        // First the records that refer to something suppressed, by the lists of its rows.
-        let mut referring = Union::new(self.union.rows());
-        for (at, row) in (0..).zip(suppressed) {
-            self.check_deadline(at)?;
-            if let Some(list) = file.find(lists, Term::from(*row))? {
-                referring.add_list(list)?;
-            }
-        }
-        // Then the records without any other name: to a reader these records have no name.
-        let is_null = Expression {
-            is_negated: false,
-            operands: vec![Operand::Null],
-            ..self.expression.clone()
-        };
-        let query = Query { filter: vec![is_null], ..Query::new(self.entity) };
-        let predicate = Predicate::new(&query, self.snapshot)?;
-        let clause = Clause::internal(referring.into_leaves());
-        let referring = Intersection::new(vec![clause], self.union.rows());
-        for chunk in 0..referring.chunks() {
-            let mut records_read = 0;
-            referring.chunk(chunk)?.try_each(|low| {
-                self.check_deadline(records_read)?;
-                records_read += 1;
-                let row = chunk << 16 | u32::from(low);
-                if predicate.is_true_of(self.snapshot, row)? {
-                    self.union.add_row(row);
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    fn check_deadline(&self, reads: u64) -> Result<(), QueryError> {
+    pub(super) fn check_deadline(&self, reads: u64) -> Result<(), QueryError> {
         if reads.is_multiple_of(READS_PER_CHECK) { self.deadline.check() } else { Ok(()) }
     }
 

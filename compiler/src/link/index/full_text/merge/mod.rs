@@ -9,23 +9,25 @@
 //! this index:      "network" forms [network, networks]
 //! ```
 
+mod forms;
+mod parts;
+
 use std::collections::VecDeque;
 use std::io;
-use std::io::{Read, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use pinakes_format::index::full_text::{
-    BLOCK_POSTINGS, EncodedTerm, FORMS_MAX, FullText, FullTextWriter, NO_ROW, Occurrence,
-    TermEncoder,
+    BLOCK_POSTINGS, EncodedTerm, FullText, FullTextWriter, NO_ROW, TermEncoder,
 };
 use pinakes_format::storage::{Header, Written};
 
-use crate::external_sort::{Sorter, Spill, read_array};
-use crate::link::index::full_text::batch::split_place;
+use crate::external_sort::Sorter;
+use crate::link::index::full_text::merge::forms::{FormOfTerm, TermForms, of_term, write_forms};
+use crate::link::index::full_text::merge::parts::{PartReader, TermPart};
 use crate::link::index::full_text::old::{OldTerm, OldTerms};
-use crate::link::index::full_text::{Run, TextRuns, take_number, take_sized, take_text};
+use crate::link::index::full_text::{Run, TextRuns, take_sized, take_text};
 use crate::link::index::runs::{Entries, Merge};
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
@@ -175,7 +177,7 @@ fn collect<'b, 'u>(
 /// Terms, while their parts are collected. They are encoded in waves.
 pub(super) struct TermMerge<'b, 'u> {
     /// The parts of the current term.
-    parts: Vec<Part<'b>>,
+    parts: Vec<TermPart<'b>>,
     /// The collected pieces that no wave has yet, ascending.
     pieces: VecDeque<Piece<'b, 'u>>,
     /// Bytes of `pieces`.
@@ -200,13 +202,10 @@ enum EncodedPiece<'b, 'u> {
     Streamed(MergedTerm<'b, 'u>),
 }
 
-/// The chunk and the bytes of a term's part.
-type Part<'b> = (u32, &'b [u8]);
-
 /// A term with its rows.
 struct MergedTerm<'b, 'u> {
     stem: Vec<u8>,
-    parts: Vec<Part<'b>>,
+    parts: Vec<TermPart<'b>>,
     old: Option<OldTerm<'u>>,
 }
 
@@ -278,7 +277,8 @@ impl<'b, 'u> TermMerge<'b, 'u> {
         if parts.is_empty() && old.is_none() {
             return Ok(());
         }
-        let bytes = parts.iter().map(|(_, part)| size_of::<Part<'_>>() + part.len()).sum::<usize>();
+        let bytes =
+            parts.iter().map(|(_, part)| size_of::<TermPart<'_>>() + part.len()).sum::<usize>();
         let bytes = TERM_BYTES + bytes + old.map_or(0, OldTerm::bytes);
         if old.is_none() && bytes > self.task_bytes() * 2 {
             return Ok(self.divide(stem, &parts)?);
@@ -306,7 +306,7 @@ impl<'b, 'u> TermMerge<'b, 'u> {
     }
 
     /// Divides a term of many postings at blocks.
-    fn divide(&mut self, stem: &[u8], parts: &[Part<'b>]) -> io::Result<()> {
+    fn divide(&mut self, stem: &[u8], parts: &[TermPart<'b>]) -> io::Result<()> {
         let parts = PartReader::open_all(parts)?;
         let (forms, _) = TermForms::new(&parts, &[])?;
         let term = Arc::new(LargeTerm { stem: stem.to_vec(), parts, forms });
@@ -469,46 +469,6 @@ impl TermWriter {
     }
 }
 
-/// The forms of a term, and the numbers of the forms of each part.
-struct TermForms<'b> {
-    /// The forms as batches encoded them, ascending. Most parts of a frequent term have the same forms.
-    lists: Vec<&'b [u8]>,
-    /// For each list, the numbers of its forms in this index.
-    numbers: Vec<Vec<u16>>,
-    forms: Vec<Vec<u8>>,
-}
-
-impl<'b> TermForms<'b> {
-    /// Numbers the forms of all parts and of the previous snapshot. Returns the numbers of the latter, too.
-    fn new(
-        parts: &[PartReader<'b>],
-        old: &[Option<Vec<u8>>],
-    ) -> io::Result<(TermForms<'b>, Vec<u16>)> {
-        let mut lists: Vec<&[u8]> = parts.iter().map(|part| part.forms).collect();
-        lists.sort_unstable();
-        lists.dedup();
-        let texts: Vec<Vec<&[u8]>> =
-            lists.iter().map(|list| take_forms(list)).collect::<io::Result<_>>()?;
-        let of_parts = texts.iter().flatten().map(|form| form.to_vec());
-        let mut forms: Vec<Vec<u8>> = of_parts.chain(old.iter().flatten().cloned()).collect();
-        forms.sort_unstable();
-        forms.dedup();
-        // Forms beyond the greatest number count as the last one.
-        let number = |form: &[u8]| {
-            let at = forms.partition_point(|known| known.as_slice() < form);
-            at.min(FORMS_MAX - 1) as u16
-        };
-        let numbers =
-            texts.iter().map(|forms| forms.iter().map(|form| number(form)).collect()).collect();
-        let old = old.iter().map(|form| form.as_ref().map_or(0, |form| number(form))).collect();
-        Ok((TermForms { lists, numbers, forms }, old))
-    }
-
-    fn numbers(&self, part: &PartReader<'_>) -> &[u16] {
-        &self.numbers[self.lists.partition_point(|list| *list < part.forms)]
-    }
-}
-
 impl MergedTerm<'_, '_> {
     /// Encodes the term; `None` if it has no row. Calls `encoded` after each posting, and after postings that
     /// are copied together.
@@ -541,145 +501,4 @@ impl MergedTerm<'_, '_> {
         let forms = of_term(&stem, &forms.forms);
         Ok(term.map(|term| Encoded { stem, forms, term }))
     }
-}
-
-/// Takes the forms that a batch encoded.
-fn take_forms(mut bytes: &[u8]) -> io::Result<Vec<&[u8]>> {
-    let mut forms = Vec::new();
-    while !bytes.is_empty() {
-        forms.push(take_text(&mut bytes)?);
-    }
-    Ok(forms)
-}
-
-/// Reads the part of a term that one batch encoded.
-#[derive(Clone)]
-struct PartReader<'b> {
-    chunk: u32,
-    /// Postings of the part.
-    postings: u32,
-    /// Low half of the last row.
-    last: u16,
-    /// The forms, as the batch encoded them.
-    forms: &'b [u8],
-    /// The postings that are left.
-    bytes: &'b [u8],
-}
-
-impl<'b> PartReader<'b> {
-    /// Opens the parts of a term, in the order of rows.
-    fn open_all(runs: &[Part<'b>]) -> io::Result<Vec<PartReader<'b>>> {
-        let mut parts = Vec::new();
-        for (chunk, mut bytes) in runs.iter().copied() {
-            while !bytes.is_empty() {
-                let part = take_sized(&mut bytes)?;
-                let cut = || io::Error::other("a part of a run is cut");
-                let ([a, b, c, d], mut bytes) = part.split_first_chunk().ok_or_else(cut)?;
-                let postings = u16::from_le_bytes([*a, *b]).into();
-                let last = u16::from_le_bytes([*c, *d]);
-                let forms = take_text(&mut bytes)?;
-                parts.push(PartReader { chunk, postings, last, forms, bytes });
-            }
-        }
-        Ok(parts)
-    }
-
-    fn last_row(&self) -> u32 {
-        self.chunk << 16 | u32::from(self.last)
-    }
-
-    /// Reads the next posting and its occurrences. `numbers` are those of the part's forms in this index.
-    fn next(
-        &mut self,
-        numbers: &[u16],
-        occurrences: &mut Vec<Occurrence>,
-    ) -> io::Result<Option<(u32, u8)>> {
-        if self.bytes.is_empty() {
-            return Ok(None);
-        }
-        let cut = || io::Error::other("a posting of a run is cut");
-        let ([a, b, impact], rest) = self.bytes.split_first_chunk().ok_or_else(cut)?;
-        let row = self.chunk << 16 | u32::from(u16::from_le_bytes([*a, *b]));
-        self.bytes = rest;
-        let count = take_number(&mut self.bytes)?;
-        occurrences.clear();
-        for _ in 0..count {
-            let ([a, b, c], rest) = self.bytes.split_first_chunk().ok_or_else(cut)?;
-            self.bytes = rest;
-            let (field, position) = split_place(u32::from_le_bytes([*a, *b, *c, 0]));
-            let form = if numbers.len() > 1 { take_number(&mut self.bytes)? as usize } else { 0 };
-            let form = numbers.get(form).copied().ok_or_else(cut)?;
-            occurrences.push(Occurrence { field, position, form });
-        }
-        // A vocabulary numbers forms as it meets them. Two may stand at one position.
-        if !occurrences.is_sorted() {
-            occurrences.sort_unstable();
-        }
-        Ok(Some((row, *impact)))
-    }
-}
-
-/// A form, and its number among the forms of a term.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct FormOfTerm {
-    form: Vec<u8>,
-    stem: Vec<u8>,
-    number: u16,
-}
-
-/// The forms of a term that are kept apart.
-fn of_term(stem: &[u8], forms: &[Vec<u8>]) -> Vec<FormOfTerm> {
-    let numbered = (0..).zip(forms.iter().take(FORMS_MAX));
-    let of_term = |(number, form): (u16, &Vec<u8>)| FormOfTerm {
-        form: form.clone(),
-        stem: stem.to_vec(),
-        number,
-    };
-    numbered.map(of_term).collect()
-}
-
-impl Spill for FormOfTerm {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let lengths = [self.form.len() as u16, self.stem.len() as u16, self.number];
-        lengths.iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
-        out.write_all(&self.form)?;
-        out.write_all(&self.stem)
-    }
-
-    fn read(input: &mut impl Read) -> io::Result<Option<FormOfTerm>> {
-        let Some([a, b, c, d, e, f]) = read_array(input)? else { return Ok(None) };
-        let mut text = |length: [u8; 2]| {
-            let mut text = vec![0; usize::from(u16::from_le_bytes(length))];
-            input.read_exact(&mut text).map(|()| text)
-        };
-        let (form, stem) = (text([a, b])?, text([c, d])?);
-        Ok(Some(FormOfTerm { form, stem, number: u16::from_le_bytes([e, f]) }))
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.form.len() + self.stem.len()
-    }
-}
-
-/// Writes the forms, each with all its terms.
-fn write_forms(
-    writer: &mut FullTextWriter,
-    sorted: impl Iterator<Item = io::Result<FormOfTerm>>,
-) -> io::Result<()> {
-    let mut same: Vec<FormOfTerm> = Vec::new();
-    let mut end = |same: &mut Vec<FormOfTerm>| -> io::Result<()> {
-        if let Some(first) = same.first() {
-            writer.push_form(&first.form, same.iter().map(|of| (of.stem.as_slice(), of.number)))?;
-        }
-        same.clear();
-        Ok(())
-    };
-    for of in sorted {
-        let of = of?;
-        if same.first().is_some_and(|first| first.form != of.form) {
-            end(&mut same)?;
-        }
-        same.push(of);
-    }
-    end(&mut same)
 }
