@@ -119,6 +119,7 @@ fn index_sizes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
         });
     }
     if let Ok(Some(index)) = snapshot.full_text(entity) {
+        // Each part of the file has a line, which tells which of them takes the space.
         let (postings, positions) = index.region_bytes();
         let whole = index.archive().len() as u64;
         let dictionaries = format!("full text: terms and {} forms", index.forms());

@@ -62,11 +62,13 @@ impl TaxonomyColumns {
         };
         let bad =
             |code| BadRecord::Quarantine { code, id: cell(Some(self.topic_id)).map(str::to_owned) };
+        // The table has no other ids in this column, so a bare number is the id of a topic.
         let id_text = cell(Some(self.topic_id)).ok_or(bad("no_id"))?;
         let id = parse_digits(id_text)
             .map_or_else(|| identifier::parse(Entity::Topic, id_text), Ok)
             .map_err(|error| bad(error.code()))?;
         let name = cell(Some(self.topic_name)).ok_or(bad("no_name"))?;
+        // All parents are parsed before the object changes: a row with a bad parent is set aside whole.
         let mut above = [None; 3];
         for (node, (entity, id, name)) in above.iter_mut().zip(self.parents) {
             if let Some(id) = cell(id) {
@@ -77,6 +79,7 @@ impl TaxonomyColumns {
         let named_by = NamedBy::new(id, i64::MIN);
         reader.object.derive(&above, Origin::TableParent, named_by)?;
 
+        // The table has no dates, so each dated record of the topic counts as newer.
         let provenance = Provenance {
             origin: Origin::Table,
             updated_micros: i64::MIN,

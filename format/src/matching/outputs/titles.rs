@@ -260,6 +260,7 @@ impl Aligned {
         for i in 0..=title.len() {
             for j in 0..width {
                 let mut cell = cells[i * width + j];
+                // A word that only one side has costs a third of its weight: citations leave words out, and add some.
                 if i > 0 {
                     let score = cells[(i - 1) * width + j].0 - 0.35 * title[i - 1].weight();
                     if score > cell.0 {
@@ -277,6 +278,7 @@ impl Aligned {
                     best = (cell.0, i, j);
                 }
             }
+            // A hit takes one or two words of each side, so it sets a cell that is still ahead.
             for hit in hits.get(i).into_iter().flatten() {
                 let (to_i, to_j) = (i + hit.title, hit.at + hit.text);
                 if to_i > title.len() || to_j >= width {
@@ -290,6 +292,7 @@ impl Aligned {
                 }
             }
         }
+        // From the best end back to the cell where the score began: these steps are the alignment.
         let (_, mut i, mut j) = best;
         let end = j;
         let mut matched = 0.0;
@@ -309,6 +312,7 @@ impl Aligned {
             }
         }
         self.window = j..end;
+        // Other words between those of the title make the share smaller: scattered words are no title.
         let inserted = self.window.clone().filter(|at| !self.places.contains(at));
         let inserted: f32 = inserted.map(|at| text[at].weight()).sum();
         self.share = matched / (self.weight + 0.5 * inserted);

@@ -16,6 +16,7 @@ use crate::upstream::transfers::Transfers;
 
 /// Adds the metrics of the served snapshot.
 pub fn collect(snapshots: &SnapshotManager, families: &Families) {
+    // One snapshot for all metrics, even if the server switches to another meanwhile.
     let served = snapshots.served();
     let snapshot = &served.snapshot;
     let issues = snapshots.health().issues(&served, Utc::now());

@@ -38,8 +38,10 @@ pub fn describe(_: &RoutePath, document: &mut Document<'_>) -> Result<Value, Rea
             ],
         )
     };
+    // A schema with a name, because every status of a refusal refers to it.
     let refused = document.schemas.define("RpcError", |_| answer("error", error));
     let answered = answer("result", json!({ "type": "object" }));
+    // Examples of both kinds: a list of tools without parameters, and a call with them.
     let call = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "search", "arguments": { "query": "open access" } },
