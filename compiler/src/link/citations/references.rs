@@ -138,7 +138,7 @@ fn resolve_batches(
 }
 
 fn resolve_batch(reader: &ReferenceReader<'_, '_>, rows: Range<usize>) -> Result<Batch> {
-    let mut targets = Targets::default();
+    let mut targets = BatchTargets::default();
     let mut ends = Vec::with_capacity(rows.len());
     for row in rows {
         let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
@@ -146,7 +146,7 @@ fn resolve_batch(reader: &ReferenceReader<'_, '_>, rows: Range<usize>) -> Result
         ends.push(targets.ids.len());
     }
     targets.find_rows(&reader.inputs.rows[reader.entity as usize].by_id);
-    let Targets { ids, rows } = targets;
+    let BatchTargets { ids, rows } = targets;
     let (records, lists, unresolved) = (ends.len(), Vec::new(), Vec::new());
     let mut batch = Batch { records, lists, unresolved, dangling: 0 };
     let mut from = 0;
@@ -170,17 +170,17 @@ fn resolve_batch(reader: &ReferenceReader<'_, '_>, rows: Range<usize>) -> Result
 
 /// The targets of the references of consecutive records.
 #[derive(Default)]
-struct Targets {
+struct BatchTargets {
     /// The ids, or [`NO_ID`] of targets whose row was taken over.
     ids: Vec<u64>,
     /// The row of each target, or [`UNRESOLVED`].
     rows: Vec<u32>,
 }
 
-impl Targets {
+impl BatchTargets {
     /// Looks the rows of ids up in ascending order of the ids, which reads neighbouring parts of the table.
     fn find_rows(&mut self, by_id: &IdRows) {
-        let Targets { ids, rows } = self;
+        let BatchTargets { ids, rows } = self;
         let unresolved = rows.iter().zip(&*ids).zip(0u32..);
         let mut order: Vec<(u64, u32)> = unresolved
             .filter(|((row, _), _)| **row == UNRESOLVED)
@@ -209,7 +209,7 @@ struct OldReferences<'a> {
 
 impl ReferenceReader<'_, '_> {
     /// Adds the targets of a record: those of the previous snapshot, if the record is unchanged and they can be read.
-    fn add_targets(&self, row: u32, targets: &mut Targets) -> Result<()> {
+    fn add_targets(&self, row: u32, targets: &mut BatchTargets) -> Result<()> {
         let from = targets.ids.len();
         if let Some(old) = &self.old
             && let Some(old_row) = old.changes.old_row(row)
@@ -224,7 +224,7 @@ impl ReferenceReader<'_, '_> {
             targets.ids.truncate(from);
             targets.rows.truncate(from);
         }
-        let Targets { ids, rows } = targets;
+        let BatchTargets { ids, rows } = targets;
         self.inputs.references(self.entity, row, ids).ok_or_else(inconsistent_object)?;
         rows.resize(ids.len(), UNRESOLVED);
         Ok(())
@@ -245,7 +245,7 @@ impl<'a> OldReferences<'a> {
     fn add_targets(
         &self,
         old_row: u32,
-        targets: &mut Targets,
+        targets: &mut BatchTargets,
     ) -> std::result::Result<bool, ReadError> {
         let OldReferences { snapshot, entity, citations, changes } = *self;
         let records = snapshot.count(entity);

@@ -11,7 +11,7 @@ use crate::link::context::{Linker, unreadable};
 use crate::link::index::dictionary::names::NameRuns;
 use crate::link::index::directory::EntityDirectory;
 use crate::link::index::extract::{Extracted, Extractor, Reads};
-use crate::link::index::full_text::TextRuns;
+use crate::link::index::full_text::TermRuns;
 use crate::link::index::orders::Columns;
 use crate::link::index::targets::Targets;
 use crate::link::index::term_lists::Inverter;
@@ -68,7 +68,7 @@ impl Linker<'_> {
             names: NameRuns::new(&self.scratch),
             dropped_names: NameRuns::new(&self.scratch),
             targets,
-            texts: TextRuns::new(&self.scratch),
+            texts: TermRuns::new(&self.scratch),
         };
         match unchanged {
             None => self.extract(&extractor, out.draft, &mut indexes, bar)?,
@@ -292,7 +292,7 @@ pub(super) struct IndexBuilders<'k> {
     /// `None` without paths of target rows.
     pub targets: Option<Targets>,
     /// The texts for the full-text index.
-    pub texts: TextRuns,
+    pub texts: TermRuns,
 }
 
 impl IndexBuilders<'_> {

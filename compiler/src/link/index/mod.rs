@@ -50,7 +50,7 @@ use crate::link::index::dictionary::word_state::WordStateWriter;
 use crate::link::index::dictionary::{DictionaryRuns, OldDictionary, WordStats, write_dictionary};
 use crate::link::index::directory::EntityDirectory;
 use crate::link::index::extract::{Extractor, Reads};
-use crate::link::index::full_text::TextRuns;
+use crate::link::index::full_text::TermRuns;
 use crate::link::index::gather::IndexBuilders;
 use crate::link::index::orders::OrderWriter;
 use crate::link::index::orders::old::OldOrders;
@@ -254,7 +254,7 @@ impl Linker<'_> {
     fn write_full_text(
         &self,
         out: &EntityDirectory<'_>,
-        texts: TextRuns,
+        texts: TermRuns,
         unchanged: Option<&Unchanged<'_>>,
     ) -> std::result::Result<WrittenFile, TakeOver> {
         let old = match unchanged {

@@ -27,7 +27,7 @@ use crate::link::index::sort_key::head;
 use crate::parallel;
 
 /// The runs of an entity's texts.
-pub(crate) struct TextRuns {
+pub(crate) struct TermRuns {
     /// The encoded batches of the current chunk.
     batches: Vec<Vec<u8>>,
     held_bytes: usize,
@@ -44,9 +44,9 @@ struct Run {
     places: Vec<usize>,
 }
 
-impl TextRuns {
-    pub fn new(scratch: &Path) -> TextRuns {
-        TextRuns {
+impl TermRuns {
+    pub fn new(scratch: &Path) -> TermRuns {
+        TermRuns {
             batches: Vec::new(),
             held_bytes: 0,
             spool: Spool::new(scratch),
@@ -262,7 +262,7 @@ mod tests {
     /// Indexes rows of three chunks in batches. A word is in every row, one in every other row, others in few rows.
     fn index(scratch: &Path, batch_rows: u32, memory_bytes: usize) -> blake3::Hash {
         const ROWS: u32 = 140_000;
-        let mut runs = TextRuns::new(scratch);
+        let mut runs = TermRuns::new(scratch);
         let (shared, mut batch) = (SharedWords::new(1 << 20), TextBatch::default());
         for chunk in 0..ROWS.div_ceil(1 << 16) {
             let end = ((chunk + 1) << 16).min(ROWS);

@@ -27,13 +27,13 @@ use crate::external_sort::Sorter;
 use crate::link::index::full_text::merge::forms::{FormOfTerm, TermForms, of_term, write_forms};
 use crate::link::index::full_text::merge::parts::{PartReader, TermPart};
 use crate::link::index::full_text::old::{OldTerm, OldTerms};
-use crate::link::index::full_text::{Run, TextRuns, take_sized, take_text};
+use crate::link::index::full_text::{Run, TermRuns, take_sized, take_text};
 use crate::link::index::runs::{Entries, Merge};
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
 use crate::parallel;
 
-impl TextRuns {
+impl TermRuns {
     /// Merges the runs into the index file, with the postings of unchanged rows in the previous snapshot.
     pub fn write(
         mut self,
@@ -94,7 +94,7 @@ struct TermRanges<'b, 'u> {
 }
 
 impl<'b, 'u> TermRanges<'b, 'u> {
-    fn new(of: &'b TextRuns, spool: &'b [u8], old: Option<OldTerms<'u>>) -> TermRanges<'b, 'u> {
+    fn new(of: &'b TermRuns, spool: &'b [u8], old: Option<OldTerms<'u>>) -> TermRanges<'b, 'u> {
         let count = of.runs.first().map_or(0, |run| run.places.len() - 1);
         let ranges = 0..if old.is_some() { 1 } else { count };
         TermRanges { runs: &of.runs, spool, old, ranges, current: None }
