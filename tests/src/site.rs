@@ -62,7 +62,7 @@ impl Site {
         self.requests.write_all(b"\"fresh\"\n").unwrap();
     }
 
-    /// Begins again. What is read from now on is kept, also when the site begins again.
+    /// Begins again. From now on the site keeps all bytes that it reads, also when it begins again.
     pub fn keep(&mut self) {
         self.requests.write_all(b"\"keep\"\n").unwrap();
     }

@@ -84,7 +84,7 @@ pub struct Header {
     pub schema_hash: u64,
 }
 
-/// What helps with a snapshot of another version.
+/// The next step with a snapshot of another version.
 pub(crate) fn next_step(version: u64) -> &'static str {
     match version > FORMAT_VERSION.into() {
         true => "use a newer version of the program",

@@ -16,8 +16,8 @@ use crate::opened::Opened;
 /// The time after which a wait looks for signals again.
 const SIGNALS: Duration = Duration::from_millis(100);
 
-/// Runs work on a snapshot while other Python threads run. What a host sends may come late: then the work has a thread of its own,
-/// and an interrupt leaves it there.
+/// Runs work on a snapshot while other Python threads run. A host may send late: work on its snapshot has a thread of its own, and an
+/// interrupt leaves it there.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     opened: &Opened,

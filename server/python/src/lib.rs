@@ -3,10 +3,10 @@
 //! The package's Python files have what Python programs call; each class here is one of theirs without its form:
 //!
 //! - [`opened`] opens a snapshot in a directory, or one that a host publishes.
+//! - [`calls`] lets other threads and interrupts in while an answer is made, also after a fork.
 //! - [`host`] answers a request over it, and fetches the chunks that the answer lacks.
 //! - [`snapshot`] is the class of both, [`pieces`] a body in pieces.
 //! - [`columns`] gives a list, [`matches`] the matches of texts, to programs that read Arrow.
-//! - [`calls`] lets other threads and interrupts in while an answer is made, also after a fork.
 //! - [`errors`] raises the exceptions of `pinakes/_errors.py`.
 //!
 //! Every method lets other Python threads run while it reads, and threads may share each object. The crate denies unsafe code;

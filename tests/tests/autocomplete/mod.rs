@@ -183,7 +183,7 @@ fn a_snapshot_of_an_export_answers_like_the_oracle() {
     };
     check_rebuilt(&[pinakes_tests::sample()], 500, 7);
     check_rebuilt(&[edges::write().path().to_path_buf()], 500, 8);
-    check_rebuilt(&[dump::write().path().to_path_buf()], 250, 9);
+    check_rebuilt(&[dump::write().path().to_path_buf()], 500, 9);
     let test = "a_snapshot_of_an_export_answers_like_the_oracle";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     check_rebuilt(&every, 300, 10);

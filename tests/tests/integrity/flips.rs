@@ -23,7 +23,7 @@ const TINY_BYTES_MAX: usize = 64 << 10;
 const SAMPLE_FLIPS: usize = 2_000;
 /// One byte of this number is flipped in the tiny snapshot.
 const TINY_STEP: usize = 27;
-/// Of each header, one byte of this number: another one in the next file.
+/// One byte of this number is flipped in each header: another one in the next file.
 const HEADER_STEP: usize = 4;
 /// The files of which [`Baseline::ask`] reads every chunk.
 const ASKED_FILES: [&str; 5] = ["records", "ids", "redirects", "names", "strings"];

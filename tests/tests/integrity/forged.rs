@@ -55,8 +55,9 @@ fn a_version_error_names_the_found_and_the_supported_version() {
     for version in [0, FORMAT_VERSION - 1, FORMAT_VERSION + 1, u32::MAX] {
         rewrite_manifest(&copy, |manifest| manifest.format_version = version);
         let message = copy.assert_refused(MANIFEST, "of another version");
+        let next = if version > FORMAT_VERSION { "use a newer" } else { "recompile" };
         let expected =
-            format!("format version {version}, this program reads {FORMAT_VERSION}; recompile");
+            format!("format version {version}, this program reads {FORMAT_VERSION}; {next}");
         assert!(message.contains(&expected), "{message}");
     }
     copy.restore(MANIFEST);
@@ -67,12 +68,12 @@ fn a_version_error_names_the_found_and_the_supported_version() {
 fn a_header_with_a_wrong_field_is_refused_despite_valid_hashes() {
     let files = tiny_files();
     let copy = Copy::new(&files);
-    let reads = format!("this program reads {FORMAT_VERSION}; recompile");
+    let reads = format!("this program reads {FORMAT_VERSION}; ");
     let newer = FORMAT_VERSION + 1;
     let cases: [(usize, &[u8], &str); 7] = [
         (0, b"SEKANIP", "no Pinakes archive"),
-        (8, &newer.to_le_bytes(), &format!("format version {newer}, {reads}")),
-        (8, &[0], &format!("format version 0, {reads}")),
+        (8, &newer.to_le_bytes(), &format!("format version {newer}, {reads}use a newer version")),
+        (8, &[0], &format!("format version 0, {reads}recompile")),
         (12, &[0b101], "archive layout 0b101, this program reads 0b111"),
         (16, &[0; 8], "record schema 0000000000000000, this program reads "),
         (24, &[99], "header field `kind` is 99, expected "),

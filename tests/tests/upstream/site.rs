@@ -118,12 +118,11 @@ fn what_was_read_is_kept_for_any_order_of_requests() {
     let Some(files) = files("site::what_was_read_is_kept_…") else { return };
     let is_away = Arc::new(AtomicBool::new(false));
     let of_host = Arc::clone(&is_away);
-    let host = Host::with_rule(Edition::Old.tree(), move |_| {
-        match of_host.load(Ordering::Relaxed) {
+    let host =
+        Host::with_rule(Edition::Old.tree(), move |_| match of_host.load(Ordering::Relaxed) {
             true => Behaviour::Disconnects,
             false => Behaviour::Serves,
-        }
-    });
+        });
     let mut site = Site::start(&files, &host.url(), &[key()]);
     site.keep();
     let all = of_all_endpoints();
@@ -197,7 +196,7 @@ fn a_host_of_whole_files_sends_each_once_a_round() {
     for request in host.asked() {
         *by_path.entry(request.path).or_default() += 1;
     }
-    // The beginning of a file is kept, so that a file is asked for as often as a later part of it is needed.
+    // The site keeps the beginning of a file, and asks again where an answer needs a later part.
     let often: Vec<_> = by_path.iter().filter(|(_, times)| **times > 12).collect();
     assert!(often.is_empty(), "{often:?}");
 }
