@@ -214,7 +214,7 @@ class Site {
 
     /** What is kept of ranges, and what the host sends of the rest, in the order of the ranges; and why parts of them lack. */
     async #read(missing) {
-        const kept = await Promise.all(missing.map((range) => this.#kept.read(range)));
+        const kept = await this.#kept.read(missing);
         const rests = missing.flatMap((range, index) => without(range, kept[index]).map((rest) => ({ ...rest, index })));
         this.#together(rests.filter((rest) => !this.#transfers.has(key(rest))));
         const sent = await Promise.allSettled(
@@ -380,15 +380,24 @@ class KeptRanges {
         this.#kept?.put(name, bytes);
     }
 
-    /** The parts of a range that are kept. They ascend and do not overlap. */
-    async read({ name: file, from, to }) {
+    /** The parts of each range that are kept. They ascend and do not overlap. What is kept together is read once. */
+    read(ranges) {
+        const read = new Map();
+        const get = (name) => {
+            if (!read.has(name)) read.set(name, this.get(name));
+            return read.get(name);
+        };
+        return Promise.all(ranges.map((range) => this.#parts(range, get)));
+    }
+
+    async #parts({ name: file, from, to }, get) {
         const places = (this.#places.get(file) ?? []).filter((place) => place.from < to && from < place.to);
         const parts = [];
         let end = from;
         for (const place of places.sort((a, b) => a.from - b.from)) {
             const [begin, stop] = [Math.max(place.from, end), Math.min(place.to, to)];
             if (begin >= stop) continue;
-            const bytes = await this.get(place.name);
+            const bytes = await get(place.name);
             // What was kept may be gone.
             if (!bytes) continue;
             const first = place.at + begin - place.from;
