@@ -6,7 +6,7 @@
 //! ask(now)                   a line of JSON {method, target, headers, …}, then the body; returns the number of the request
 //! attempt(request)           a reply: a line of JSON {status, headers, isInPieces}, then the body; or what is missing
 //! piece(request)             the next piece of a body; or what is missing
-//! give(request, index, from)  bytes of a missing range, from a place of its file on; `MISSING` if nothing proves them yet
+//! give(request, index, from) bytes of a missing range, from a place of its file on; `MISSING` if nothing proves them yet
 //! end(request)               forgets a request
 //! output(), output_bytes()   where the result of the last call is, and its size
 //! ```

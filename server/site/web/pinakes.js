@@ -13,7 +13,7 @@ const TRANSFERS_MAX = 64;
 const RANGES_MAX = 64;
 /** Of a host that sends whole files, the beginning of a file is kept up to this size. */
 const BEGINNING_BYTES_MAX = 32 << 20;
-/** Statuses of a host that has too much to do, and the pause before it is asked once more. */
+/** Statuses of faults that pass, and the pause before the host is asked once more, unless it names another. */
 const PASSING = [429, 500, 502, 503, 504], PAUSE_MILLIS = 500, PAUSE_MILLIS_MAX = 10_000;
 /** Statuses of files that the host does not have any more. */
 const GONE = [404, 410];
@@ -27,7 +27,7 @@ export class Unavailable extends Error {
         super(message);
         this.isGone = GONE.includes(response?.status);
         this.isPassing = PASSING.includes(response?.status);
-        this.pause = Math.min(response?.headers.get("retry-after") * 1000 || PAUSE_MILLIS, PAUSE_MILLIS_MAX);
+        this.pauseMillis = Math.min(response?.headers.get("retry-after") * 1000 || PAUSE_MILLIS, PAUSE_MILLIS_MAX);
     }
 }
 
@@ -110,14 +110,11 @@ class Site {
     /** The manifest of a snapshot: the early one, if it is of this snapshot. */
     async #manifest(name, id, early) {
         const isEarly = early && json(new TextDecoder().decode(early))?.id === id;
-        const manifest = isEarly ? early : await this.#file(name);
+        const kept = isEarly ? null : await this.#kept.get(name);
+        if (kept) return kept;
+        const manifest = isEarly ? early : await this.#transfer(name, null, false);
         this.#kept.put(name, manifest);
         return manifest;
-    }
-
-    /** A file that never changes: kept, or from the host. */
-    async #file(name) {
-        return (await this.#kept.get(name)) ?? this.#transfer(name, null, false);
     }
 
     /** The id of the snapshot. */
@@ -212,7 +209,7 @@ class Site {
         }
     }
 
-    /** What is kept of ranges, and what the host sends of the rest, in the order of the ranges; and why parts of them lack. */
+    /** The kept parts of ranges, and what the host sends of the rest, in the order of the ranges; `failure` is why some are missing. */
     async #read(missing) {
         const kept = await this.#kept.read(missing);
         const rests = missing.flatMap((range, index) => without(range, kept[index]).map((rest) => ({ ...rest, index })));
@@ -264,7 +261,7 @@ class Site {
         return (await this.#transfer(range.name, [range], isFresh)).get(range);
     }
 
-    /** The bytes of a file; of ranges of it, those that came. A host that has too much to do is asked once more. */
+    /** The bytes of a file; of ranges of it, those that came. After a fault that passes, the host is asked once more. */
     async #transfer(name, ranges, isFresh) {
         if (this.#running >= TRANSFERS_MAX) {
             await new Promise((resolve) => this.#waiting.push(resolve));
@@ -273,7 +270,7 @@ class Site {
         try {
             return await this.#receive(name, ranges, isFresh).catch(async (error) => {
                 if (!error.isPassing) throw error;
-                await new Promise((resolve) => setTimeout(resolve, error.pause));
+                await new Promise((resolve) => setTimeout(resolve, error.pauseMillis));
                 return this.#receive(name, ranges, isFresh);
             });
         } catch (error) {

@@ -121,7 +121,7 @@ self.addEventListener("activate", (event) => event.waitUntil(activate()));
 self.addEventListener("fetch", (event) => {
     const { url } = event.request;
     if (url.startsWith(TREE) && !FILES.test(url.slice(TREE.href.length))) {
-        event.respondWith(answer(event.request, event));
+        event.respondWith(answer(event));
     }
 });
 // Pages send messages while they are open: a browser ends a worker without events, and the body that it makes.
@@ -136,7 +136,8 @@ async function activate() {
     await self.clients.claim();
 }
 
-async function answer(request, event) {
+async function answer(event) {
+    const { request } = event;
     const { host, pathname, search, protocol } = new URL(request.url);
     try {
         const reply = await (await site()).answer({
@@ -150,6 +151,7 @@ async function answer(request, event) {
         const hasBody = ![204, 304].includes(reply.status) && request.method !== "HEAD";
         const body = hasBody ? reply.body : null;
         if (!(body instanceof ReadableStream)) return new Response(body, reply);
+        // The worker lives until the body ends.
         const { readable, writable } = new TransformStream();
         event.waitUntil(body.pipeTo(writable).catch(() => {}));
         return new Response(readable, reply);

@@ -487,7 +487,10 @@ fn count_union(lists: &[Postings<'_>]) -> Result<u64, ReadError> {
     }
     let mut rows = Vec::new();
     for list in lists {
-        rows.extend(list.to_vec()?);
+        list.each(|row| {
+            rows.push(row);
+            true
+        })?;
     }
     rows.sort_unstable();
     rows.dedup();
