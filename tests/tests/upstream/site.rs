@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::upstream::rounds;
 use crate::upstream::setup::{Ask, Asked, Edition, all_kinds, answers, pubkey};
 
-/// How often a host of whole files is asked for one of them by six requests, at most.
+/// The most requests for one file that six answers send to a host of whole files.
 const WHOLE_FILE_TIMES: usize = 4;
 
 fn ask(site: &mut Site, ask: &Ask) -> Result<Response, String> {
