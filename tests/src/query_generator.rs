@@ -301,3 +301,46 @@ impl FilterKey {
         Some(pick(rng, &self.values[row]).as_str())
     }
 }
+
+/// The sorts along which a snapshot counts the rows of frequent terms, and those of the rows.
+const COUNTED_SORTS: [&str; 7] = [
+    "",
+    "cited_by_count:desc",
+    "date:desc",
+    "fwci:desc",
+    "year:desc,cited_by_count:desc",
+    "year:desc,fwci:desc",
+    "date:desc,cited_by_count:desc",
+];
+
+/// Filters of outputs by terms that many of them have. `YEAR` stands for a year.
+const FREQUENT: [&str; 14] = [
+    "",
+    "type:article",
+    "type:!article",
+    "type:article|preprint",
+    "type:article|article",
+    "type:!article|preprint",
+    "is_oa:true",
+    "is_oa:false",
+    "abstract:!null",
+    "year:YEAR",
+    "year:YEAR,type:article",
+    "is_oa:true,year:YEAR",
+    "year:YEAR,type:!article",
+    "type:article,is_oa:true",
+];
+
+/// A page at a random position of a list of outputs by a counted sort, filtered by frequent terms.
+pub fn counted_query(rng: &mut SeededRng) -> String {
+    let filter = pick(rng, &FREQUENT).replace("YEAR", &(1_990 + rng.below(37)).to_string());
+    let sort = *pick(rng, &COUNTED_SORTS);
+    let per_page = *pick(rng, &[1, 10, 25, 100]);
+    // Half of the pages are among the first, and some behind the last.
+    let page = 1 + if chance(rng, 50) { rng.below(4) } else { rng.below(2_000 / per_page) };
+    let filter = percent_encode(rng, &filter);
+    let parameters = [("filter", filter.as_str()), ("sort", sort)];
+    let given = parameters.iter().filter(|(_, value)| !value.is_empty());
+    let given: String = given.map(|(name, value)| format!("{name}={value}&")).collect();
+    format!("{given}per_page={per_page}&page={page}")
+}

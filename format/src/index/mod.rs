@@ -9,6 +9,7 @@
 //! | [`citations`] | `citations` | output → outputs it refers to, outputs that refer to it | three reads | `link/citations` | `query` |
 //! | [`targets`] | `targets` | record → rows it refers to, by path | two reads | `link/index/targets` | `query` |
 //! | [`full_text`] | `full_text` | word → rows with impacts and positions | length of the word, and half a block | `link/index/full_text` | `query/search` |
+//! | [`crossings`] | `crossings` | two frequent terms → common rows by chunk; frequent term → its rows along an order | log2(ranks ÷ 8,192) reads | `link/index/crossings` | `query` |
 //!
 //! Six modules serve these files:
 //!
@@ -30,6 +31,7 @@ pub mod bitset;
 pub mod check;
 pub(crate) mod chunk_bits;
 pub mod citations;
+pub mod crossings;
 pub mod dictionary;
 pub(crate) mod doc_set;
 pub mod encoding;

@@ -8,7 +8,7 @@ use std::{fmt::Write, sync::LazyLock};
 use crate::entity::Entity;
 use crate::record::schema::MemberSchema;
 use crate::record::{ObjectSchema, Schema, Shown, schema_of};
-use crate::schema::keys::{Order, TermLists, Terms, Values, keys_of};
+use crate::schema::keys::{CountedOrder, Order, TermLists, Terms, Values, keys_of};
 use crate::schema::texts::describe_texts;
 
 /// Describes the layout of a record, one line per member: its first flag, its flags, name and type. An
@@ -81,8 +81,8 @@ pub fn name_of(schema: &Schema) -> String {
     }
 }
 
-/// Describes the indexes of an entity: one line per posting lists, one per order, one per path of
-/// target rows, one with the paths of the searched names, and one per searched text. Empty if the entity has no index.
+/// Describes the indexes of an entity: one line per posting lists, one per order, one per counted order, one per
+/// path of target rows, one with the paths of the searched names, and one per searched text. Empty if the entity has no index.
 pub fn describe_keys(entity: Entity) -> String {
     let keys = keys_of(entity);
     let mut text = String::new();
@@ -100,6 +100,10 @@ pub fn describe_keys(entity: Entity) -> String {
         let direction = if order.is_descending() { "descending" } else { "ascending" };
         let mark = if *is_row_order { ", the rows' own" } else { "" };
         let _ = writeln!(text, "  order {number:>3}  {path}: {name}, {direction}{mark}");
+    }
+    for (number, CountedOrder { first, order }) in keys.counted.iter().enumerate() {
+        let paths = first.iter().chain([order]).map(|number| keys.orders[*number].path.as_str());
+        let _ = writeln!(text, "  counted {number:>1}  {}", paths.collect::<Vec<_>>().join(", "));
     }
     for (number, lists) in keys.targets.iter().enumerate() {
         let TermLists { path, terms } = &keys.lists[*lists];

@@ -16,8 +16,8 @@ pub use crate::schema::identifier::{
     Scheme, parse_record_id, spellings_of_doi, strip_id_prefix, without_repeated_prefix,
 };
 pub use crate::schema::keys::{
-    Bound, Direction, Index, Key, Keys, Kind, Order, ScannedValues, TermLists, Terms, Values,
-    keys_of, keys_of_legacy, keys_of_openalex,
+    Bound, CountedOrder, Direction, Index, Key, Keys, Kind, Order, ScannedValues, TermLists, Terms,
+    Values, keys_of, keys_of_legacy, keys_of_openalex,
 };
 pub use crate::schema::layout::{schema_digits, schema_hash};
 pub use crate::schema::texts::{ANY_FIELD, FIELDS, Field, TextPaths, text_paths};

@@ -10,7 +10,7 @@ use crate::storage::mmap::Map;
 use crate::storage::{FileKind, LoadMode, Manifest};
 
 /// The kinds of archive an entity may have, in the order in which a snapshot is opened.
-const ENTITY_FILES: [FileKind; 12] = [
+const ENTITY_FILES: [FileKind; 13] = [
     FileKind::Records,
     FileKind::Ids,
     FileKind::Redirects,
@@ -23,6 +23,7 @@ const ENTITY_FILES: [FileKind; 12] = [
     FileKind::Citations,
     FileKind::Targets,
     FileKind::FullText,
+    FileKind::Crossings,
 ];
 
 /// Whether an entity has an archive of this kind.
@@ -38,6 +39,7 @@ pub(super) fn has_archive(kind: FileKind, entity: Entity) -> bool {
         FileKind::Citations => keys.has_citations(),
         FileKind::Targets => !keys.targets.is_empty(),
         FileKind::FullText => text_paths(entity).is_some(),
+        FileKind::Crossings => !keys.counted.is_empty(),
         FileKind::Strings => false,
     }
 }

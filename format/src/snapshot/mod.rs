@@ -33,6 +33,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::entity::{Entity, NO_ID, with_record};
 use crate::index::citations::CitationsFile;
+use crate::index::crossings::{CountedOrder, CrossingsFile};
 use crate::index::dictionary::Dictionary;
 use crate::index::full_text::FullText;
 use crate::index::kept_sets::{KeptSets, SnapshotSets};
@@ -143,6 +144,7 @@ struct EntityFiles {
     citations: Option<Lazy<CitationsFile>>,
     targets: Option<Lazy<TargetsFile>>,
     full_text: Option<Lazy<FullText>>,
+    crossings: Option<Lazy<CrossingsFile>>,
 }
 
 impl Mapped {
@@ -173,6 +175,7 @@ impl EntityFiles {
             citations: twin(&self.citations, reading),
             targets: twin(&self.targets, reading),
             full_text: twin(&self.full_text, reading),
+            crossings: twin(&self.crossings, reading),
         }
     }
 }
@@ -446,6 +449,29 @@ impl Snapshot {
         let spec = keys_of(entity).orders.get(number);
         let spec = spec.ok_or(ReadError::Internal("the entity has no order of this number"))?;
         self.orders(entity)?.order(number, spec, &self.files_of(entity).ids)
+    }
+
+    /// The counts of frequent terms; `None` where the entity has none.
+    pub fn crossings(&self, entity: Entity) -> Result<Option<&CrossingsFile>, ReadError> {
+        self.files_of(entity).crossings.as_ref().map(Lazy::get).transpose()
+    }
+
+    /// The counted order of an entity with a number: its index in the entity's keys.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none.
+    pub fn counted_order(
+        &self,
+        entity: Entity,
+        number: usize,
+    ) -> Result<CountedOrder<'_>, ReadError> {
+        let spec = keys_of(entity).counted.get(number);
+        let (Some(spec), Some(file)) = (spec, self.crossings(entity)?) else {
+            return Err(ReadError::Internal("the entity has no counted order of this number"));
+        };
+        let first = spec.first.map(|number| self.order(entity, number)).transpose()?;
+        file.counted(number, first, self.order(entity, spec.order)?)
     }
 
     /// The order of an entity by id.

@@ -6,6 +6,7 @@ use blake3::Hash;
 
 use crate::entity::Entity;
 use crate::index::citations::CitationsFile;
+use crate::index::crossings::CrossingsFile;
 use crate::index::dictionary::Dictionary;
 use crate::index::full_text::FullText;
 use crate::index::orders::OrdersFile;
@@ -297,6 +298,9 @@ impl<'p> Opening<'p> {
             targets: files
                 .index(FileKind::Targets, |file| TargetsFile::open(file, keys.targets.len()))?,
             full_text: files.index(FileKind::FullText, FullText::open)?,
+            crossings: files.index(FileKind::Crossings, move |file| {
+                CrossingsFile::open(file, &keys.counted, records)
+            })?,
         })
     }
 }
@@ -377,7 +381,8 @@ impl EntityOpening<'_, '_> {
             | FileKind::Alternatives
             | FileKind::PrefixStats
             | FileKind::Targets
-            | FileKind::FullText => (Some(("records", published)), Some(("rows", published))),
+            | FileKind::FullText
+            | FileKind::Crossings => (Some(("records", published)), Some(("rows", published))),
             FileKind::Strings => (None, None),
         };
         let checks = [(expected_published, header.published), (expected_rows, header.rows)];

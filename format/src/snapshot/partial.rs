@@ -87,8 +87,8 @@ impl Snapshot {
         wanted.take(&mut FetchedStretches::default())
     }
 
-    /// The missing ends of the indexes of outputs, with which most requests begin: the directories of lists, orders, texts and
-    /// citations, and the last layer of fences.
+    /// The missing ends of the indexes of outputs, with which most requests begin: the directories of lists, orders, texts,
+    /// citations and crossings, and the last layer of fences.
     pub fn missing_ends(&self) -> Vec<Missing> {
         let (files, wanted) = (self.files_of(Entity::Output), Wanted::default());
         let indexes = [
@@ -96,6 +96,7 @@ impl Snapshot {
             files.orders.as_ref().map(Lazy::archive),
             files.full_text.as_ref().map(Lazy::archive),
             files.citations.as_ref().map(Lazy::archive),
+            files.crossings.as_ref().map(Lazy::archive),
             Some(files.ids.archive()),
         ];
         for archive in indexes.into_iter().flatten() {

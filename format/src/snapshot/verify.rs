@@ -7,6 +7,7 @@ use blake3::Hash;
 use crate::entity::{Entity, NO_ID, with_record};
 use crate::index::bitset::Bitset;
 use crate::index::check::{CheckError, ensure, hash_of_link};
+use crate::index::crossings::FrequentTerms;
 use crate::index::dictionary::BLOCK_ROWS_MAX;
 use crate::index::prefix_stats::NamePart;
 use crate::index::term_lists::Term;
@@ -28,7 +29,7 @@ impl Snapshot {
     /// Reads every byte of every file; checks every record, term list, order and dictionary against
     /// the rules of the format.
     ///
-    /// Does not compare the indexes with the records. Memory: two bits for each row of an entity.
+    /// Does not compare the indexes with the records. Memory: four bits for each row of an entity.
     ///
     /// # Errors
     ///
@@ -56,6 +57,7 @@ impl Snapshot {
                 })?;
             }
             self.verify_targets(entity).map_err(|cause| in_file((FileKind::Targets, cause)))?;
+            self.verify_crossings(entity).map_err(|cause| in_file((FileKind::Crossings, cause)))?;
             if let Some(index) = &self.files_of(entity).full_text {
                 let records = 0..self.count(entity);
                 let verified =
@@ -244,6 +246,23 @@ impl Snapshot {
             self.order(entity, number)?
                 .verify(self.ids(entity), seen)
                 .map_err(|error| in_part(&order.path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Checks the counts of frequent terms against their postings and the orders.
+    fn verify_crossings(&self, entity: Entity) -> Result<(), Cause> {
+        let Some(file) = self.crossings(entity)? else { return Ok(()) };
+        let keys = keys_of(entity);
+        let rows = self.count(entity) as usize;
+        let frequent = FrequentTerms::find(self.term_lists(entity)?, keys, rows)?;
+        file.verify_pairs(&frequent).map_err(|error| in_part("pairs of terms", error))?;
+        for (number, counted) in keys.counted.iter().enumerate() {
+            let verified = self
+                .counted_order(entity, number)
+                .map_err(CheckError::from)
+                .and_then(|order| order.verify(&frequent, self.ids(entity)));
+            verified.map_err(|error| in_part(&keys.orders[counted.order].path, error))?;
         }
         Ok(())
     }

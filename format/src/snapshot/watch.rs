@@ -21,6 +21,7 @@ impl Snapshot {
                 files.citations.as_ref().map(Lazy::archive),
                 files.targets.as_ref().map(Lazy::archive),
                 files.full_text.as_ref().map(Lazy::archive),
+                files.crossings.as_ref().map(Lazy::archive),
             ];
             [files.records.archive(), files.ids.archive(), files.redirects.archive()]
                 .into_iter()

@@ -3,7 +3,7 @@
 use crate::entity::Entity;
 
 /// The version of the format that this library writes, and the only version it reads.
-pub const FORMAT_VERSION: u32 = 19;
+pub const FORMAT_VERSION: u32 = 20;
 
 /// The first bytes of every archive.
 pub const MAGIC: [u8; 8] = *b"PINAKES\x1a";
@@ -45,6 +45,8 @@ pub enum FileKind {
     Targets = 12,
     /// Word → records, with positions.
     FullText = 13,
+    /// Frequent term → rows shared with others, and rows along orders.
+    Crossings = 14,
 }
 
 impl FileKind {
@@ -64,6 +66,7 @@ impl FileKind {
             FileKind::Citations => "citations",
             FileKind::Targets => "targets",
             FileKind::FullText => "full_text",
+            FileKind::Crossings => "crossings",
         }
     }
 }

@@ -9,6 +9,8 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::orders::{sortable_integer, sortable_number};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::snapshot::open_draft_archive;
+use pinakes_format::storage::Ids;
 use pinakes_format::storage::header::{FileKind, Header};
 
 use crate::{
@@ -16,7 +18,7 @@ use crate::{
     example::REFERENCES,
     files::Archive,
     index,
-    indexes::{Citations, Keys, Lists, Order, integer_term, targets, text_term},
+    indexes::{Citations, Crossings, Keys, Lists, Order, integer_term, targets, text_term},
     with_example,
 };
 
@@ -146,6 +148,96 @@ fn target_rows_are_read() {
     let archive = Archive::open(directory.path(), "targets");
     for (record, expected) in records.iter().enumerate() {
         assert_eq!(targets(&archive, &keys, "topics.id", record), *expected, "record {record}");
+    }
+}
+
+#[test]
+fn counts_of_frequent_terms_are_read() {
+    const ROWS: u32 = 70_000;
+    let directory = tempfile::tempdir().unwrap();
+    let place = |kind: FileKind| directory.path().join(kind.file_name());
+    let (keys, declared) = (keys("outputs"), keys_of(Entity::Output));
+    let number = |path: &str| Keys::number(&keys.lists, path);
+    // Three types; years of which one is rare; rows without a year, and many rows with one date.
+    let type_of = |row: u32| row % 7 % 3;
+    let year_of = |row: u32| match row % 1_000 {
+        999 => None,
+        500 => Some(1_900 + row / 1_000 % 2),
+        rest => Some(2_000 + rest % 5),
+    };
+    let mut lists = vec![BTreeMap::<u128, BTreeSet<u32>>::new(); declared.lists.len()];
+    for row in 0..ROWS {
+        let terms = &mut lists[number("type")];
+        terms.entry(type_of(row).into()).or_default().insert(row);
+        if let Some(year) = year_of(row) {
+            lists[number("year")].entry(year.into()).or_default().insert(row);
+        }
+    }
+    let mut writer = index::lists_writer(&place(FileKind::TermLists), Entity::Output, lists.len());
+    for (spec, terms) in declared.lists.iter().zip(&lists) {
+        let presence = terms.values().flatten().copied().collect();
+        index::push_lists(&mut writer, spec.terms.bytes(), terms, &presence);
+    }
+    writer.finish().unwrap();
+    let ids: Vec<u64> = (0..u64::from(ROWS)).map(|row| row * 7 % u64::from(ROWS)).collect();
+    let value = |number: u64| Some((number, String::new(), String::new()));
+    let mut writer = index::orders_writer(&place(FileKind::Orders), Entity::Output, ids.len());
+    let value_of = |path: &str, row: u32| match path {
+        "cited_by_count" => value(u64::from(row)),
+        "year" => year_of(row).and_then(|year| value(!u64::from(year))),
+        "date" => value(u64::from(row % 40)),
+        "fwci" => value(u64::from(row % 977)),
+        _ => None,
+    };
+    for order in &declared.orders {
+        let values: Vec<_> = (0..ROWS).map(|row| value_of(&order.path, row)).collect();
+        index::push_order(&mut writer, order, &ids, &values);
+    }
+    writer.finish().unwrap();
+    index::write_ids(&place(FileKind::Ids), Entity::Output, &ids);
+    let read = open_draft_archive(&place(FileKind::Ids), FileKind::Ids, Some(Entity::Output));
+    let opened = Ids::open(read.unwrap()).unwrap();
+    index::write_crossings(&place(FileKind::Crossings), Entity::Output, &opened);
+
+    let archive = Archive::open(directory.path(), "crossings");
+    let crossings = Crossings::open(&archive);
+    // The frequent years and types, each followed by the rows with any.
+    let frequent = |path: &str| {
+        let terms = &lists[number(path)];
+        let all = terms.values().flatten().copied().collect();
+        let frequent = terms.values().filter(|rows| rows.len() >= 547).cloned();
+        frequent.chain([all]).collect::<Vec<BTreeSet<u32>>>()
+    };
+    let terms = [frequent("year"), frequent("type")].concat();
+    assert_eq!(terms.len(), 10);
+    let numbers = [vec![number("year"); 6], vec![number("type"); 4]].concat();
+    assert!(crossings.terms.iter().map(|(_, lists)| *lists as usize).eq(numbers));
+    assert!(crossings.terms.is_sorted());
+    for (one, other) in [(0, 1), (0, 9), (2, 7), (8, 9)] {
+        let common: Vec<u32> = terms[one].intersection(&terms[other]).copied().collect();
+        let first = common.iter().filter(|row| **row < 65_536).count() as u32;
+        assert_eq!(crossings.common(one, other), [first, common.len() as u32 - first]);
+    }
+    let orders = Archive::open(directory.path(), "orders");
+    assert_eq!(keys.counted.len(), 5);
+    for (at, paths) in keys.counted.iter().enumerate() {
+        let order = |path: &String| Order::open(&orders, &keys, path);
+        let mut rows = order(paths.last().unwrap()).rows();
+        let (stored, sums, counts) = crossings.counted(&keys, at);
+        if paths.len() == 2 {
+            // A stable sort keeps the order of the second key.
+            let first = order(&paths[0]);
+            rows.sort_by_key(|row| first.code_of(*row));
+            assert_eq!(stored, rows, "{paths:?}");
+        }
+        for (term, members) in terms.iter().enumerate() {
+            let is_member: Vec<bool> = rows.iter().map(|row| members.contains(row)).collect();
+            let before = |rank: usize| is_member[..rank].iter().filter(|is| **is).count() as u32;
+            let stretches = (0..9).map(|at| before(at * 8_192));
+            assert!(sums[term].iter().copied().eq(stretches), "{paths:?}, term {term}");
+            let blocks = is_member.chunks(128).map(|block| block.iter().filter(|is| **is).count());
+            assert!(counts[term].iter().map(|count| usize::from(*count)).eq(blocks));
+        }
     }
 }
 

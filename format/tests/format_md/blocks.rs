@@ -108,6 +108,7 @@ fn kinds() -> String {
         Citations,
         Targets,
         FullText,
+        Crossings,
     ];
     assert!(archives().all(|(kind, _)| kinds.contains(&kind)));
     let mut text = "number  file\n".to_string();

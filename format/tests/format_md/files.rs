@@ -7,7 +7,7 @@ use blake3::{
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
 
-const VERSION: u8 = 19;
+const VERSION: u8 = 20;
 const CHUNK: usize = 4_096;
 const RUN: usize = 32;
 const FENCE: usize = 256;

@@ -8,23 +8,26 @@ use std::{
 use pinakes_format::autocomplete::NamePart;
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::index::citations::CitationsWriter;
+use pinakes_format::index::crossings::{CountedRows, CrossingsWriter, FrequentTerms};
 use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
 use pinakes_format::index::orders::{
-    OrderParts, OrdersWriter, RankedRow, RankedValue, sortable_integer, sortable_number,
+    OrderParts, OrdersFile, OrdersWriter, RankedRow, RankedValue, sortable_integer, sortable_number,
 };
 use pinakes_format::index::postings::PostingsBuilder;
 use pinakes_format::index::prefix_stats::PrefixStatsWriter;
 use pinakes_format::index::targets::TargetsWriter;
 use pinakes_format::index::term_lists::{
-    Term, TermListsWriter, any_row_term, integer_term, text_term,
+    Term, TermListsFile, TermListsWriter, any_row_term, integer_term, text_term,
 };
 use pinakes_format::record::gather::{Gather, Gathered, PathTarget, PathTree};
 use pinakes_format::schema::keys;
 use pinakes_format::schema::keys::{Direction, Terms, Values, keys_of};
 use pinakes_format::schema::layout::schema_hash;
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::snapshot::{Snapshot, open_draft_archive};
+use pinakes_format::storage::Ids;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::{FileKind, Header};
+use pinakes_format::storage::ids::ColumnsWriter;
 use pinakes_format::text::fold::{fold, words};
 use pinakes_format::with_record;
 
@@ -69,6 +72,7 @@ pub fn write(draft: &Snapshot, kind: FileKind, entity: Entity, path: &Path) -> W
             let paths: Vec<(u32, Vec<Vec<u32>>)> = keys.targets.iter().map(of_path).collect();
             return write_targets(path, entity, count, &paths);
         }
+        FileKind::Crossings => return write_crossings(path, entity, draft.ids(entity)),
         FileKind::Words => return write_dictionary(path, kind, entity, count, &index.names.words),
         FileKind::Alternatives => {
             return write_dictionary(path, kind, entity, count, &index.names.alternatives);
@@ -148,6 +152,58 @@ pub fn write_targets(
     let mut writer = TargetsWriter::create(path, header, rows).unwrap();
     for (number, (_, records)) in paths.iter().enumerate() {
         records.iter().for_each(|rows| writer.push(number, rows).unwrap());
+    }
+    writer.finish().unwrap()
+}
+
+/// Writes the ids of rows.
+pub fn write_ids(path: &Path, entity: Entity, ids: &[u64]) {
+    let count = ids.len() as u64;
+    let header = Header {
+        kind: FileKind::Ids,
+        entity: Some(entity),
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
+    let mut writer = ColumnsWriter::create(path, header).unwrap();
+    ids.iter().for_each(|id| writer.push(*id).unwrap());
+    let mut pairs: Vec<(u64, u32)> = ids.iter().copied().zip(0..).collect();
+    pairs.sort_unstable();
+    pairs.iter().for_each(|(id, row)| writer.push_pair(*id, &row.to_le_bytes()).unwrap());
+    writer.finish().unwrap();
+}
+
+/// Writes the counts of the frequent terms in the lists and orders beside `path`.
+pub fn write_crossings(path: &Path, entity: Entity, ids: &Ids) -> Written {
+    let keys = keys_of(entity);
+    let beside = |kind: FileKind| {
+        open_draft_archive(&path.with_file_name(kind.file_name()), kind, Some(entity)).unwrap()
+    };
+    let terms: Vec<Terms> = keys.lists.iter().map(|lists| lists.terms).collect();
+    let lists = TermListsFile::open(beside(FileKind::TermLists), &terms).unwrap();
+    let archive = beside(FileKind::Orders);
+    let count = archive.header().rows;
+    let orders = OrdersFile::open(archive, &keys.orders, count as usize).unwrap();
+    let order = |number: usize| orders.order(number, &keys.orders[number], ids).unwrap();
+    let header = Header {
+        kind: FileKind::Crossings,
+        entity: Some(entity),
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
+    let frequent = FrequentTerms::find(&lists, keys, count as usize).unwrap();
+    let terms = frequent.terms().len();
+    let mut writer = CrossingsWriter::create(path, header, &frequent).unwrap();
+    writer.push_pairs(&frequent.pairs_of(0..terms).unwrap()).unwrap();
+    for counted in &keys.counted {
+        let (first, by) = (counted.first.map(order), order(counted.order));
+        let rows = CountedRows::new(first, by, 1, path.parent().unwrap()).unwrap();
+        writer.begin_order(&rows).unwrap();
+        let mut counts = (0..terms).map(|term| frequent.count_along(term, &rows).unwrap());
+        counts.try_for_each(|counts| writer.push_counts(counts)).unwrap();
+        writer.end_order().unwrap();
     }
     writer.finish().unwrap()
 }

@@ -8,6 +8,8 @@ pub struct Keys {
     pub lists: Vec<(String, String)>,
     pub orders: Vec<(String, String)>,
     pub targets: Vec<(String, String)>,
+    /// The paths of the keys of each counted order.
+    pub counted: Vec<Vec<String>>,
     pub names: Vec<String>,
 }
 
@@ -25,6 +27,11 @@ impl Keys {
                 continue;
             }
             let (number, rest) = rest.trim_start().split_once("  ").unwrap();
+            if what == "counted" {
+                assert_eq!(keys.counted.len(), number.parse::<usize>().unwrap());
+                keys.counted.push(rest.split(", ").map(str::to_string).collect());
+                continue;
+            }
             let (path, facts) = rest.split_once(": ").unwrap();
             let kept = match what {
                 "lists" => &mut keys.lists,
@@ -314,6 +321,58 @@ pub fn targets(archive: &Archive, keys: &Keys, path: &str, record: usize) -> Vec
     let bytes = &archive.0[from..from + width * lengths[record % 64]];
     let row = |bytes: &[u8]| bytes.iter().rev().fold(0, |row, byte| row << 8 | u32::from(*byte));
     bytes.chunks(width).map(row).collect()
+}
+
+/// The counts of frequent terms.
+pub struct Crossings<'a> {
+    pub archive: &'a Archive,
+    /// Where the postings of each term begin, and the number of their lists.
+    pub terms: Vec<(u64, u32)>,
+}
+
+impl Crossings<'_> {
+    pub fn open(archive: &Archive) -> Crossings<'_> {
+        let end = archive.0.len() - 8;
+        let count = archive.u64(end) as usize;
+        let from = |term: usize| end - 12 * (count - term);
+        let terms = (0..count).map(|term| (archive.u64(from(term)), archive.u32(from(term) + 8)));
+        Crossings { archive, terms: terms.collect() }
+    }
+
+    fn chunks(&self) -> usize {
+        self.archive.rows().div_ceil(65_536)
+    }
+
+    /// The rows that have both terms, by chunk.
+    pub fn common(&self, one: usize, other: usize) -> Vec<u32> {
+        let terms = self.terms.len();
+        let mut pairs =
+            (0..terms).flat_map(|first| (first + 1..terms).map(move |next| (first, next)));
+        let pair = pairs.position(|pair| pair == (one, other)).unwrap();
+        let from = 64 + 4 * self.chunks() * pair;
+        (0..self.chunks()).map(|chunk| self.archive.u32(from + 4 * chunk)).collect()
+    }
+
+    /// The rows by rank of a counted order with two keys, the sums of each term, and its counts.
+    pub fn counted(&self, keys: &Keys, number: usize) -> (Vec<u32>, Vec<Vec<u32>>, Vec<Vec<u8>>) {
+        let (rows, terms) = (self.archive.rows(), self.terms.len());
+        let (stretches, blocks) = (rows.div_ceil(8_192), rows.div_ceil(128));
+        let rows_of = |keys: &Vec<String>| if keys.len() == 2 { rows } else { 0 };
+        let bytes = |keys| 4 * rows_of(keys) + terms * (4 * stretches + blocks);
+        let before: usize = keys.counted[..number].iter().map(bytes).sum();
+        let from = 64 + 4 * self.chunks() * (terms * terms.saturating_sub(1) / 2) + before;
+        let counts = from + 4 * rows_of(&keys.counted[number]);
+        let sums = counts + terms * blocks;
+        let numbers = |from: usize, count: usize| (0..count).map(move |at| from + 4 * at);
+        let numbers = |from, count| numbers(from, count).map(|at| self.archive.u32(at)).collect();
+        (
+            numbers(from, rows_of(&keys.counted[number])),
+            (0..terms).map(|term| numbers(sums + 4 * term * stretches, stretches)).collect(),
+            (0..terms)
+                .map(|term| self.archive.0[counts + term * blocks..][..blocks].to_vec())
+                .collect(),
+        )
+    }
 }
 
 /// Reads `n` rows between two bounds, in order.

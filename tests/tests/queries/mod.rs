@@ -124,6 +124,9 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
             comparison.check(generator.route, &query);
         }
     }
+    for _ in 0..times(queries / 3) {
+        comparison.check("outputs", &asking::counted_query(&mut rng));
+    }
     let all = comparison.asked + times(queries);
     while comparison.asked < all {
         let generator = pick_generator(&generators, &mut rng);

@@ -14,7 +14,7 @@ use crate::suppression::listed_id;
 use crate::suppression::serve_with_list;
 use crate::suppression::write_list;
 use pinakes_tests::client::{Connection, Response};
-use pinakes_tests::query_generator::{Coverage, FilterKey, QueryGenerator};
+use pinakes_tests::query_generator::{Coverage, FilterKey, QueryGenerator, counted_query};
 use pinakes_tests::server::{Server, Snapshots, make_writable};
 use pinakes_tests::similar_names;
 use pinakes_tests::values::{chance, percent_encode, pick};
@@ -331,6 +331,9 @@ fn compare_pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &
                 }
             }
         }
+    }
+    for _ in 0..queries / 3 {
+        both.get(&format!("/outputs?{}", counted_query(rng)));
     }
     for _ in 0..queries {
         let generator = pick(rng, &generators);

@@ -13,13 +13,14 @@
 //! From scratch all records are extracted, and there is no previous snapshot. Otherwise only changed records are
 //! extracted, and each file of the previous snapshot is one more run of the merge (`unchanged`). Each kind of file has its
 //! runs, its old run and its merge in one module: `term_lists`, `orders`, `dictionary`, `prefix_stats`,
-//! `targets`, `full_text`.
+//! `targets`, `full_text`. From the finished lists and orders follow the `crossings`.
 //!
 //! All threads read records in row order, batch by batch. One order is sorted while the one before is written. Memory does
 //! not grow with the number of rows, except for bitmaps of rows.
 //!
 //! Imports `link/{atomic_bitset, column, context, previous, radix_sort, resolve, take_over}`.
 
+pub(crate) mod crossings;
 pub(crate) mod dictionary;
 pub(crate) mod directory;
 pub(crate) mod extract;
@@ -63,7 +64,7 @@ use crate::parallel::cost::Phase;
 use crate::terminal::progress::Bar;
 
 /// The index files of an entity.
-const INDEXES: [FileKind; 7] = [
+const INDEXES: [FileKind; 8] = [
     FileKind::TermLists,
     FileKind::Orders,
     FileKind::Words,
@@ -71,6 +72,7 @@ const INDEXES: [FileKind; 7] = [
     FileKind::Alternatives,
     FileKind::Targets,
     FileKind::FullText,
+    FileKind::Crossings,
 ];
 
 /// The index files of an entity, and the state of its words for the next link.
@@ -205,18 +207,27 @@ impl Linker<'_> {
             let has_texts = self.has_search && text_paths(entity).is_some();
             has_texts.then(|| self.write_full_text(out, texts, unchanged)).transpose()
         };
-        // Orders first: they take the longest, and where they leave a thread idle it finds other work.
-        let others = || parallel::join(full_text, || parallel::join(lists, targets));
-        let ((orders, names), (full_text, (lists, targets))) = match is_ranked_by_rows(keys) {
-            true => {
-                let (orders, (names, others)) =
-                    parallel::join(orders, || parallel::join(names, others));
-                ((orders, names), others)
-            }
-            false => parallel::join(|| (orders(), names()), others),
+        let crossings = || parallel::step("crossings", || self.write_crossings(out));
+        let crossings = || (!keys.counted.is_empty()).then(crossings).transpose();
+        // The crossings count along the orders the rows of the lists.
+        let filters = || -> std::result::Result<Vec<WrittenFile>, TakeOver> {
+            let (orders, lists) = parallel::join(orders, lists);
+            let files = orders?.into_iter().chain(lists?);
+            Ok(files.chain(crossings()?).collect())
         };
-        let mut files: Vec<WrittenFile> =
-            lists?.into_iter().chain(orders?).chain(targets?).chain(full_text?).collect();
+        // Orders first: they take the longest, and where they leave a thread idle it finds other work.
+        let others = || parallel::join(full_text, targets);
+        let ((filters, names), (full_text, targets)) = match is_ranked_by_rows(keys) {
+            true => {
+                let (filters, (names, others)) =
+                    parallel::join(filters, || parallel::join(names, others));
+                ((filters, names), others)
+            }
+            false => parallel::join(|| (filters(), names()), others),
+        };
+        let mut files = filters?;
+        files.extend(targets?);
+        files.extend(full_text?);
         let names = names?;
         let words = names.map(|names| {
             files.extend(names.files);

@@ -249,7 +249,7 @@ impl<'s> Order<'s> {
     }
 
     fn beyond(&self, row: u32) -> ReadError {
-        ReadError::Row { table: "orders", row: u64::from(row), rows: self.rows as u64 }
+        beyond(row, self.rows)
     }
 
     /// The code of a row's value, or [`Order::no_code`] for a row without a value. Cost: one read.
@@ -390,37 +390,20 @@ impl<'s> Order<'s> {
         ranks: Range<u32>,
         mut visit: impl FnMut(u32) -> bool,
     ) -> Result<(), ReadError> {
-        let rows = match self.source {
+        match self.source {
             RankSource::Rows => {
                 if ranks.end as usize > self.rows {
                     return Err(self.beyond(ranks.end));
                 }
                 // In row order a rank is a row.
                 let _ = ranks.into_iter().try_for_each(|row| visit(row).then_some(()));
-                return Ok(());
+                Ok(())
             }
-            RankSource::Ids(ids) => {
-                return ids.each_row(ranks.start as usize..ranks.end as usize, visit);
-            }
+            RankSource::Ids(ids) => ids.each_row(ranks.start as usize..ranks.end as usize, visit),
             RankSource::File => {
-                let at = |rank: u32| self.layout.rows_from + rank as usize * 4;
-                if ranks.end as usize > self.rows {
-                    return Err(self.beyond(ranks.end));
-                }
-                // A range that ends before it begins reads nothing.
-                self.archive.bytes(at(ranks.start), at(ranks.end).max(at(ranks.start)))?
-            }
-        };
-        for row in rows.as_chunks::<4>().0 {
-            let row = u32::from_le_bytes(*row);
-            if row as usize >= self.rows {
-                return Err(self.beyond(row));
-            }
-            if !visit(row) {
-                break;
+                each_ranked(self.archive, self.layout.rows_from, self.rows, ranks, visit)
             }
         }
-        Ok(())
     }
 
     /// Binary-searches the codes of the values from `low` to `high`, both included. Cost:
@@ -563,6 +546,37 @@ impl<'s> Order<'s> {
             self.archive.fetch(from, from + bytes.min(NOTED_BYTES_MAX));
         }
     }
+}
+
+fn beyond(row: u32, rows: usize) -> ReadError {
+    ReadError::Row { table: "orders", row: u64::from(row), rows: rows as u64 }
+}
+
+/// Calls `visit` with the row of each rank, in order, until `visit` returns false. The rows of all ranks, u32 each, begin at
+/// `from`.
+pub(crate) fn each_ranked(
+    archive: &Archive,
+    from: usize,
+    rows: usize,
+    ranks: Range<u32>,
+    mut visit: impl FnMut(u32) -> bool,
+) -> Result<(), ReadError> {
+    if ranks.end as usize > rows {
+        return Err(beyond(ranks.end, rows));
+    }
+    let at = |rank: u32| from + rank as usize * 4;
+    // A range that ends before it begins reads nothing.
+    let found = archive.bytes(at(ranks.start), at(ranks.end).max(at(ranks.start)))?;
+    for row in found.as_chunks::<4>().0 {
+        let row = u32::from_le_bytes(*row);
+        if row as usize >= rows {
+            return Err(beyond(row, rows));
+        }
+        if !visit(row) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The most bytes of intervals that one attempt notes.

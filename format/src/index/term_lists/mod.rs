@@ -33,6 +33,8 @@ use crate::storage::{
 const OFFSET_BYTES: usize = 5;
 /// Set in an offset whose postings are in the long form. No file is larger than this.
 const LONG: u64 = 1 << 39;
+/// The least bytes of 64 rows: a container that takes none, with its entry.
+const LONG_BYTES_MIN: usize = 28;
 /// Size of a directory entry, in bytes.
 const DIRECTORY_ENTRY_BYTES: usize = 24;
 
@@ -320,6 +322,27 @@ impl TermListsFile {
             return Err(ReadError::corrupt("term_lists", "a posting list lies outside its region"));
         }
         Ok((from, to, this & LONG != 0))
+    }
+
+    /// Calls `visit` with the postings of each term that take at least as many bytes as those of 64 rows, and of the rows with
+    /// any term. Cost: all offsets of the path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file has no such lists, or the bytes are damaged.
+    pub(crate) fn each_long<'s>(
+        &'s self,
+        lists: usize,
+        mut visit: impl FnMut(Postings<'s>),
+    ) -> Result<(), ReadError> {
+        let layout = self.layout(lists)?;
+        for number in 0..=layout.terms {
+            let (from, to, is_long) = self.postings_bytes(layout, number)?;
+            if to - from >= LONG_BYTES_MIN {
+                visit(Postings::open(&self.archive, from, to, is_long)?);
+            }
+        }
+        Ok(())
     }
 
     /// The rows with any term of a path.

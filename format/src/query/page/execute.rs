@@ -5,6 +5,7 @@ use std::{cmp::Reverse, fmt, sync::Arc};
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::CountedSet;
+use crate::query::page::counted_page::CountedPage;
 use crate::query::page::first_page::FirstPage;
 use crate::query::page::scan::is_scanned;
 use crate::query::page::set_key::SetKey;
@@ -15,6 +16,7 @@ use crate::query::parse::sort::RELEVANCE;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::Intersection;
 use crate::query::search::{RankedPage, RankedRow, SearchSummary};
+use crate::schema::keys_of;
 use crate::snapshot::Snapshot;
 use crate::storage::ReadError;
 
@@ -123,6 +125,10 @@ impl Query {
         } else if is_row_order(&keys) {
             let (count, rows) = self.page_in_row_order(&matches, snapshot, deadline)?;
             (count, rows, "in row order")
+        } else if let Some((count, rows)) =
+            self.counted_page(&matches, &keys, part, snapshot, deadline)?
+        {
+            (count, rows, "found by counts of frequent terms")
         } else if let Some((count, rows)) =
             self.first_page(&matches, &keys, part, snapshot, deadline)?
         {
@@ -275,6 +281,24 @@ impl Query {
             part.from,
             part.rows_max,
         )
+    }
+
+    /// Counts the matching rows and finds those of a page by the crossings of frequent terms; `None` if these do not have the
+    /// filter and the sort.
+    fn counted_page(
+        &self,
+        matches: &Intersection<'_>,
+        keys: &[DirectedOrder<'_>],
+        part: ListPart,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<Option<(u64, Vec<u32>)>, QueryError> {
+        let of = (self.entity, keys_of(self.entity));
+        let found = CountedPage::find(snapshot, of, matches, keys, part.rows_max, deadline)?;
+        let Some(page) = found else { return Ok(None) };
+        let count = page.count()?;
+        let left = count.saturating_sub(part.from).min(part.rows_max as u64) as usize;
+        Ok(Some((count, page.rows(part.from, left)?)))
     }
 
     /// Counts the matching rows and finds those of a page near the beginning. `None` if the whole set takes less time, as it

@@ -1,6 +1,7 @@
 //! From a checked query to the rows of a page, or of the whole list. A [`Predicate`] evaluates the filter on one record.
 
 pub(super) mod by_name;
+mod counted_page;
 pub(super) mod execute;
 pub(super) mod first_page;
 pub(super) mod predicate;

@@ -13,6 +13,7 @@ use crate::index::bitset::{
     CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, has_bit, intersect, word_bits,
 };
 use crate::index::chunk_bits::{clear_rows, rows_in_chunk, set_all};
+use crate::index::crossings::CrossingsFile;
 use crate::index::postings::{ARRAY_ROWS_MAX, ChunkView};
 use crate::query::rows::clause::{Clause, Leaf};
 use crate::query::rows::deadline::{Deadline, QueryError};
@@ -31,6 +32,8 @@ pub(in crate::query) struct Intersection<'s> {
     rows: u32,
     /// Ascending.
     suppressed: &'s [u32],
+    /// The counts of frequent terms, where the snapshot has them.
+    crossings: Option<&'s CrossingsFile>,
 }
 
 /// The matching rows of one chunk, as their lower 16 bits.
@@ -139,12 +142,17 @@ impl<'s> Intersection<'s> {
             clauses.into_iter().map(|clause| (clause.count_max(rows), clause)).collect();
         counted.sort_by_key(|(count_max, _)| *count_max);
         let (counts_max, clauses) = counted.into_iter().unzip();
-        Intersection { clauses, counts_max, rows, suppressed: &[] }
+        Intersection { clauses, counts_max, rows, suppressed: &[], crossings: None }
     }
 
     /// Leaves out ascending rows that match no filter.
     pub fn without(self, suppressed: &'s [u32]) -> Intersection<'s> {
         Intersection { suppressed, ..self }
+    }
+
+    /// Counts the rows of two frequent terms by the counts of the snapshot.
+    pub fn counted_by(self, crossings: Option<&'s CrossingsFile>) -> Intersection<'s> {
+        Intersection { crossings, ..self }
     }
 
     pub fn suppressed(&self) -> &'s [u32] {
@@ -317,6 +325,9 @@ impl<'s> Intersection<'s> {
             }
             return Ok(counts);
         }
+        if let Some(counts) = self.count_crossing()? {
+            return Ok(counts);
+        }
         self.fetch();
         let mut counts = Vec::with_capacity(self.chunks() as usize);
         for chunk in 0..self.chunks() {
@@ -327,6 +338,29 @@ impl<'s> Intersection<'s> {
             });
         }
         Ok(counts)
+    }
+
+    /// Counts the rows of each chunk that have two frequent terms, by the counts of the snapshot; `None` for other clauses.
+    fn count_crossing(&self) -> Result<Option<Vec<u32>>, QueryError> {
+        let (Some(file), [one, other]) = (self.crossings, self.clauses.as_slice()) else {
+            return Ok(None);
+        };
+        let term = |clause: &Clause<'s>| match (clause.leaves.as_slice(), clause.is_negated) {
+            ([Leaf::Postings(list)], false) => file.find(list),
+            _ => None,
+        };
+        let (Some(first), Some(second)) = (term(one), term(other)) else { return Ok(None) };
+        if first == second {
+            return Ok(None);
+        }
+        let mut counts = file.common(first, second)?;
+        for row in self.suppressed {
+            if one.contains(*row)? && other.contains(*row)? {
+                let count = &mut counts[*row as usize >> 16];
+                *count = count.saturating_sub(1);
+            }
+        }
+        Ok(Some(counts))
     }
 
     /// Counts the rows that two posting lists have in common in a chunk, in place; `None` for other clauses.

@@ -657,6 +657,20 @@ pub(super) fn is_sorted(entity: Entity, key: &str) -> bool {
     entity != Entity::Author || ["id", "name", "outputs_count", "cited_by_count"].contains(&key)
 }
 
+/// The orders that lists with filters use most: by one key, or by two. Along them the rows of frequent terms are counted.
+pub(super) fn counted(entity: Entity) -> &'static [(Option<&'static str>, &'static str)] {
+    match entity {
+        Entity::Output => &[
+            (None, "date"),
+            (None, "fwci"),
+            (Some("year"), "cited_by_count"),
+            (Some("year"), "fwci"),
+            (Some("date"), "cited_by_count"),
+        ],
+        _ => &[],
+    }
+}
+
 /// The lines of an entity, in the order of the documentation.
 pub(super) fn lines(entity: Entity) -> Vec<Line> {
     let parts: &[&[Line]] = match entity {

@@ -337,6 +337,15 @@ impl Order {
     }
 }
 
+/// An order along which the rows of frequent terms are counted: by one key, or by two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedOrder {
+    /// The order of the first of two keys.
+    pub first: Option<usize>,
+    /// The order of the only key, or of the second.
+    pub order: usize,
+}
+
 /// The uses of the values at one end of the path tree.
 #[derive(Clone, Debug)]
 pub struct PathUse {
@@ -380,6 +389,8 @@ pub struct Keys {
     pub lists: Vec<TermLists>,
     /// The orders in the order of the file.
     pub orders: Vec<Order>,
+    /// The orders along which the rows of frequent terms are counted, in the order of the file.
+    pub counted: Vec<CountedOrder>,
     /// The posting lists whose terms are also kept by record, in the order of the file.
     pub targets: Vec<usize>,
     /// The posting lists by name of rows without a record; `None` if no other entity filters by
@@ -451,6 +462,13 @@ impl Keys {
     /// Whether records have alternative names.
     pub fn has_alternatives(&self) -> bool {
         self.names.len() > 1
+    }
+
+    /// Whether a record has at most one term of these lists.
+    pub fn has_one_term(&self, lists: usize) -> bool {
+        let is_of_lists = |key: &Key| !key.is_many && key.filter == Some(Index::Lists(lists));
+        self.orders.iter().any(|order| order.lists == Some(lists))
+            || self.keys.iter().any(is_of_lists)
     }
 
     /// The number of the order by the values of a path.

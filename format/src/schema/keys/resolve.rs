@@ -5,11 +5,11 @@ use crate::record::gather::{FoundPath, find_path};
 use crate::record::{PathTarget, PathTree, Record, Schema, schema_of};
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::lines::{
-    Aspect, FOLLOWING, Line, Source, followers, is_filtered, is_sorted, lines,
+    Aspect, FOLLOWING, Line, Source, counted, followers, is_filtered, is_sorted, lines,
 };
 use crate::schema::keys::{
-    Bound, Direction, Index, Key, Keys, Kind, NameRole, Order, PathUse, ScannedValues, TermLists,
-    Terms, Values,
+    Bound, CountedOrder, Direction, Index, Key, Keys, Kind, NameRole, Order, PathUse,
+    ScannedValues, TermLists, Terms, Values,
 };
 
 /// The member with the name of a record.
@@ -135,6 +135,7 @@ fn of_entity(entity: Entity) -> Keys {
             value_sorts: Vec::new(),
             lists: Vec::new(),
             orders: Vec::new(),
+            counted: Vec::new(),
             targets: Vec::new(),
             unresolved_names: None,
             unresolved_words: None,
@@ -152,6 +153,7 @@ fn of_entity(entity: Entity) -> Keys {
         builder.names(entity);
     }
     builder.targets();
+    builder.counted(counted(entity));
     builder.keys
 }
 
@@ -322,6 +324,18 @@ impl KeysBuilder {
             };
             self.end(&end).names = Some(names);
         }
+    }
+
+    /// Adds the orders along which the rows of frequent terms are counted.
+    fn counted(&mut self, orders: &[(Option<&str>, &str)]) {
+        let number = |path: &str| match self.keys.order(path) {
+            Some(number) => number,
+            None => panic!("no key sorts by `{path}`"),
+        };
+        self.keys.counted = orders
+            .iter()
+            .map(|(first, path)| CountedOrder { first: first.map(number), order: number(path) })
+            .collect();
     }
 
     /// Marks the posting lists of ids of which there may be many: all but those of the upper levels of

@@ -49,7 +49,11 @@ impl Query {
             false => {
                 let (clauses, searched) = self.clauses(snapshot, deadline)?;
                 let suppressed = snapshot.suppressed().rows(self.entity);
-                (Intersection::new(clauses, rows).without(suppressed), searched)
+                // Only pairs are counted.
+                let has_pair = clauses.len() == 2;
+                let crossings = has_pair.then(|| snapshot.crossings(self.entity)).transpose()?;
+                let matches = Intersection::new(clauses, rows).without(suppressed);
+                (matches.counted_by(crossings.flatten()), searched)
             }
         };
         if !self.one_of_versions {
