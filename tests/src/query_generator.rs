@@ -323,7 +323,7 @@ const FREQUENT: [&str; 14] = [
     "type:!article|preprint",
     "is_oa:true",
     "is_oa:false",
-    "abstract:!null",
+    "language.code:en",
     "year:YEAR",
     "year:YEAR,type:article",
     "is_oa:true,year:YEAR",

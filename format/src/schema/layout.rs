@@ -101,6 +101,10 @@ pub fn describe_keys(entity: Entity) -> String {
         let mark = if *is_row_order { ", the rows' own" } else { "" };
         let _ = writeln!(text, "  order {number:>3}  {path}: {name}, {direction}{mark}");
     }
+    if !keys.crossed.is_empty() {
+        let paths = keys.crossed.iter().map(|number| keys.lists[*number].path.as_str());
+        let _ = writeln!(text, "  crossed    {}", paths.collect::<Vec<_>>().join(", "));
+    }
     for (number, CountedOrder { first, order }) in keys.counted.iter().enumerate() {
         let paths = first.iter().chain([order]).map(|number| keys.orders[*number].path.as_str());
         let _ = writeln!(text, "  counted {number:>1}  {}", paths.collect::<Vec<_>>().join(", "));

@@ -23,7 +23,7 @@ impl Keys {
                 keys.names = rest.trim_start().split(", ").map(str::to_string).collect();
                 continue;
             }
-            if matches!(what, "texts" | "text") {
+            if matches!(what, "texts" | "text" | "crossed") {
                 continue;
             }
             let (number, rest) = rest.trim_start().split_once("  ").unwrap();

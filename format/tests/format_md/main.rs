@@ -22,7 +22,9 @@ use blake3::hazmat::ChainingValue;
 use pinakes_format::entity::{Entity, ID_MAX, NO_ID};
 use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::index::citations::{BLOCK_LISTS, CODED_ROWS_MAX};
-use pinakes_format::index::crossings::{BLOCK_RANKS, STRETCH_RANKS, TERMS_MAX};
+use pinakes_format::index::crossings::{
+    BLOCK_RANKS, RARITY_MAX, STRETCH_RANKS, TERM_ROWS_MIN, TERMS_MAX,
+};
 use pinakes_format::index::dictionary::BLOCK_ROWS_MAX;
 use pinakes_format::index::postings::{ARRAY_ROWS_MAX, BITSET_BYTES};
 use pinakes_format::index::prefix_stats::{BEST_MAX, SUMMARY_BYTES};
@@ -207,6 +209,7 @@ fn the_sentences_hold_the_numbers_of_the_code() {
         format!("each stretch of {} ranks", grouped(STRETCH_RANKS)),
         format!("each block of {BLOCK_RANKS} ranks"),
         format!("more than {TERMS_MAX}, those with most rows"),
+        format!("if at least {TERM_ROWS_MIN} rows have it, and at least one in {RARITY_MAX} of"),
     ] {
         assert!(text.contains(&one_line(&sentence)), "no sentence with `{sentence}`");
     }

@@ -17,7 +17,8 @@
 //! ranks 1,397,888 onwards    each row is looked up in the postings of `article`, until the page is full
 //! ```
 //!
-//! A term is *frequent* if at least 64 rows and one row in 128 have it; of more than 128 such terms, those with most rows are.
+//! A term of the crossed lists is *frequent* if at least 64 rows and one row in 256 have it; of more than 128 such terms, those
+//! with most rows are.
 //! Cost: log2(ranks / 8,192) reads to find a stretch, two to find a block; of a pair, one read.
 
 mod verify;
@@ -44,9 +45,9 @@ pub const STRETCH_BLOCKS: usize = STRETCH_RANKS / BLOCK_RANKS;
 /// The most terms of a file.
 pub const TERMS_MAX: usize = 128;
 /// The least rows of a frequent term.
-const TERM_ROWS_MIN: usize = 64;
+pub const TERM_ROWS_MIN: usize = 64;
 /// A frequent term has at least one row in so many.
-const RARITY_MAX: usize = 128;
+pub const RARITY_MAX: usize = 256;
 /// Size of a term, in bytes.
 const TERM_BYTES: usize = 12;
 

@@ -10,7 +10,7 @@ use crate::index::crossings::{BLOCK_RANKS, FrequentTerm, STRETCH_BLOCKS, TERMS_M
 use crate::index::orders::Order;
 use crate::index::postings::Postings;
 use crate::index::term_lists::TermListsFile;
-use crate::schema::{Keys, Terms};
+use crate::schema::Keys;
 use crate::storage::mmap::Map;
 use crate::storage::{FileWriter, Header, ReadError, Spool, Written};
 
@@ -48,7 +48,7 @@ pub struct CrossingsWriter {
 }
 
 impl<'s> FrequentTerms<'s> {
-    /// Finds the frequent terms of an entity with `rows` records. Cost: the offsets of all terms.
+    /// Finds the frequent terms of an entity with `rows` records. Cost: the offsets of all terms of the crossed lists.
     ///
     /// # Errors
     ///
@@ -59,15 +59,11 @@ impl<'s> FrequentTerms<'s> {
         rows: usize,
     ) -> Result<FrequentTerms<'s>, ReadError> {
         let mut found = Vec::new();
-        let numbers = (0..keys.lists.len()).filter(|number| {
-            // Nothing is sorted or filtered by prefixes, nor by names without a record.
-            keys.lists[*number].terms != Terms::Prefixes && !keys.is_unresolved(*number)
-        });
-        for number in numbers {
-            lists.each_long(number, |postings| {
+        for number in &keys.crossed {
+            lists.each_long(*number, |postings| {
                 if is_frequent(postings.count() as usize, rows) {
                     let place = postings.byte_range().start as u64;
-                    found.push((FrequentTerm { place, lists: number as u32 }, postings));
+                    found.push((FrequentTerm { place, lists: *number as u32 }, postings));
                 }
             })?;
         }

@@ -324,8 +324,8 @@ impl TermListsFile {
         Ok((from, to, this & LONG != 0))
     }
 
-    /// Calls `visit` with the postings of each term that take at least as many bytes as those of 64 rows, and of the rows with
-    /// any term. Cost: all offsets of the path.
+    /// Calls `visit` with the postings of each term that take at least as many bytes as those of 64 rows. Cost: all offsets of
+    /// the path.
     ///
     /// # Errors
     ///
@@ -336,7 +336,7 @@ impl TermListsFile {
         mut visit: impl FnMut(Postings<'s>),
     ) -> Result<(), ReadError> {
         let layout = self.layout(lists)?;
-        for number in 0..=layout.terms {
+        for number in 0..layout.terms {
             let (from, to, is_long) = self.postings_bytes(layout, number)?;
             if to - from >= LONG_BYTES_MIN {
                 visit(Postings::open(&self.archive, from, to, is_long)?);

@@ -657,6 +657,29 @@ pub(super) fn is_sorted(entity: Entity, key: &str) -> bool {
     entity != Entity::Author || ["id", "name", "outputs_count", "cited_by_count"].contains(&key)
 }
 
+/// The lists that filters combine most: the rows of their frequent terms are counted.
+pub(super) fn crossed(entity: Entity) -> &'static [&'static str] {
+    match entity {
+        Entity::Output => &[
+            "year",
+            "type",
+            "language.code",
+            "indexed_in",
+            "has_fulltext",
+            "is_retracted",
+            "is_paratext",
+            "open_access.is_oa",
+            "has_references",
+            "open_access.oa_status",
+            "primary_venue.source.type",
+            "authors.countries.code",
+            "primary_topic.field.id",
+            "primary_topic.domain.id",
+        ],
+        _ => &[],
+    }
+}
+
 /// The orders that lists with filters use most: by one key, or by two. Along them the rows of frequent terms are counted.
 pub(super) fn counted(entity: Entity) -> &'static [(Option<&'static str>, &'static str)] {
     match entity {

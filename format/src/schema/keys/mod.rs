@@ -389,6 +389,8 @@ pub struct Keys {
     pub lists: Vec<TermLists>,
     /// The orders in the order of the file.
     pub orders: Vec<Order>,
+    /// The posting lists whose frequent terms are counted.
+    pub crossed: Vec<usize>,
     /// The orders along which the rows of frequent terms are counted, in the order of the file.
     pub counted: Vec<CountedOrder>,
     /// The posting lists whose terms are also kept by record, in the order of the file.

@@ -5,7 +5,7 @@ use crate::record::gather::{FoundPath, find_path};
 use crate::record::{PathTarget, PathTree, Record, Schema, schema_of};
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::lines::{
-    Aspect, FOLLOWING, Line, Source, counted, followers, is_filtered, is_sorted, lines,
+    Aspect, FOLLOWING, Line, Source, counted, crossed, followers, is_filtered, is_sorted, lines,
 };
 use crate::schema::keys::{
     Bound, CountedOrder, Direction, Index, Key, Keys, Kind, NameRole, Order, PathUse,
@@ -135,6 +135,7 @@ fn of_entity(entity: Entity) -> Keys {
             value_sorts: Vec::new(),
             lists: Vec::new(),
             orders: Vec::new(),
+            crossed: Vec::new(),
             counted: Vec::new(),
             targets: Vec::new(),
             unresolved_names: None,
@@ -153,7 +154,7 @@ fn of_entity(entity: Entity) -> Keys {
         builder.names(entity);
     }
     builder.targets();
-    builder.counted(counted(entity));
+    builder.crossings(crossed(entity), counted(entity));
     builder.keys
 }
 
@@ -326,16 +327,23 @@ impl KeysBuilder {
         }
     }
 
-    /// Adds the orders along which the rows of frequent terms are counted.
-    fn counted(&mut self, orders: &[(Option<&str>, &str)]) {
-        let number = |path: &str| match self.keys.order(path) {
+    /// Adds the lists whose frequent terms are counted, and the orders along which they are.
+    fn crossings(&mut self, lists: &[&str], orders: &[(Option<&str>, &str)]) {
+        let list = |path: &&str| match self.keys.lists.iter().position(|lists| lists.path == *path)
+        {
+            Some(number) => number,
+            None => panic!("no key filters by `{path}`"),
+        };
+        let order = |path: &str| match self.keys.order(path) {
             Some(number) => number,
             None => panic!("no key sorts by `{path}`"),
         };
-        self.keys.counted = orders
+        let crossed = lists.iter().map(list).collect();
+        let counted = orders
             .iter()
-            .map(|(first, path)| CountedOrder { first: first.map(number), order: number(path) })
+            .map(|(first, path)| CountedOrder { first: first.map(order), order: order(path) })
             .collect();
+        (self.keys.crossed, self.keys.counted) = (crossed, counted);
     }
 
     /// Marks the posting lists of ids of which there may be many: all but those of the upper levels of
