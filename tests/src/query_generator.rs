@@ -313,7 +313,7 @@ const COUNTED_SORTS: [&str; 7] = [
     "date:desc,cited_by_count:desc",
 ];
 
-/// Filters of outputs by terms that many of them have. `YEAR` stands for a year.
+/// Filters by terms that many outputs have. `YEAR` stands for a year.
 const FREQUENT: [&str; 14] = [
     "",
     "type:article",

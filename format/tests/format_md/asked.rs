@@ -232,7 +232,7 @@ fn counts_of_frequent_terms_are_read() {
             let before = |rank: usize| is_member[..rank].iter().filter(|is| **is).count() as u32;
             let stretches = (0..9).map(|at| before(at * 8_192));
             assert!(sums[term].iter().copied().eq(stretches), "{paths:?}, term {term}");
-            let blocks = is_member.chunks(128).map(|block| block.iter().filter(|is| **is).count());
+            let blocks = is_member.chunks(64).map(|block| block.iter().filter(|is| **is).count());
             assert!(counts[term].iter().map(|count| usize::from(*count)).eq(blocks));
         }
     }

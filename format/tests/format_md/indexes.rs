@@ -356,7 +356,7 @@ impl Crossings<'_> {
     /// The rows by rank of a counted order with two keys, the sums of each term, and its counts.
     pub fn counted(&self, keys: &Keys, number: usize) -> (Vec<u32>, Vec<Vec<u32>>, Vec<Vec<u8>>) {
         let (rows, terms) = (self.archive.rows(), self.terms.len());
-        let (stretches, blocks) = (rows.div_ceil(8_192), rows.div_ceil(128));
+        let (stretches, blocks) = (rows.div_ceil(8_192), rows.div_ceil(64));
         let rows_of = |keys: &Vec<String>| if keys.len() == 2 { rows } else { 0 };
         let bytes = |keys| 4 * rows_of(keys) + terms * (4 * stretches + blocks);
         let before: usize = keys.counted[..number].iter().map(bytes).sum();

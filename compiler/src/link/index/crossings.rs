@@ -40,7 +40,7 @@ impl Linker<'_> {
         let header = out.header(FileKind::Crossings);
         out.write(FileKind::Crossings, |path| {
             let mut writer = CrossingsWriter::create(path, header, &frequent)?;
-            // What several tasks give is in memory before it is written.
+            // The counts of several tasks are in memory before they are written.
             let ranges = |length: usize| {
                 (0..count).step_by(length).map(move |from| from..count.min(from + length))
             };

@@ -4,7 +4,7 @@
 //! header | pairs | counted orders… | terms | directory: the number of terms
 //! pairs:          of the terms 0 and 1, 0 and 2, …, 1 and 2, …: the common rows in each chunk, u32 each
 //! counted order:  rows by rank: u32 each, if the order has two keys
-//!                 | of each term, its rows in each block of 128 ranks: one byte each
+//!                 | of each term, its rows in each block of 64 ranks: one byte each
 //!                 | of each term, its rows before each stretch of 8,192 ranks: u32 each
 //! terms:          where its postings begin in `term_lists`, ascending: u64 | the number of its lists: u32
 //! ```
@@ -13,12 +13,13 @@
 //!
 //! ```text
 //! filter type:article, sort=year:desc,fwci:desc, position 900,000
-//! order by year and fwci     rows before stretch 170: 899,310     before its block 41: 899,964
+//! order by year and fwci     rows before stretch 170: 899,310     before its block 82: 899,981
 //! ranks 1,397,888 onwards    each row is looked up in the postings of `article`, until the page is full
 //! ```
 //!
 //! A term of the crossed lists is *frequent* if at least 64 rows and one row in 256 have it; of more than 128 such terms, those
 //! with most rows are.
+//!
 //! Cost: log2(ranks / 8,192) reads to find a stretch, two to find a block; of a pair, one read.
 
 mod verify;
@@ -37,7 +38,7 @@ use crate::storage::{
 pub use crate::index::crossings::write::{CountedRows, CrossingsWriter, FrequentTerms, TermCounts};
 
 /// The ranks of a block.
-pub const BLOCK_RANKS: usize = 128;
+pub const BLOCK_RANKS: usize = 64;
 /// The ranks of a stretch.
 pub const STRETCH_RANKS: usize = 8_192;
 /// The blocks of a stretch.
@@ -285,7 +286,7 @@ fn pair_number(first: usize, second: usize, terms: usize) -> usize {
     first * (2 * terms - first - 1) / 2 + (second - first - 1)
 }
 
-/// Whether so many rows make a term of an entity with `rows` rows frequent.
+/// Whether a term with `count` of an entity's `rows` rows is frequent.
 fn is_frequent(count: usize, rows: usize) -> bool {
     count >= TERM_ROWS_MIN && count * RARITY_MAX >= rows
 }

@@ -9,7 +9,7 @@ use crate::storage::Ids;
 
 /// Pairs are counted by so many of their first terms at a time.
 const FIRSTS: usize = 8;
-/// Ranks are looked up for this fraction of the rows at a time: two bits of memory for each row.
+/// The parts of the rows whose ranks are in memory one after another: two bits for each row.
 const WINDOWS: usize = 16;
 
 impl CrossingsFile {

@@ -123,7 +123,7 @@ impl<'s> FrequentTerms<'s> {
         self.postings[term].each(|row| {
             let rank = ranks.get(row as usize).map(|rank| u32::from_le_bytes(*rank) as usize);
             let count = rank.and_then(|rank| counts.get_mut(rank / BLOCK_RANKS));
-            // A block has 128 ranks, each of another row.
+            // A block has 64 ranks, each of another row.
             match count {
                 Some(count) => *count = count.wrapping_add(1),
                 None => is_known = false,
@@ -195,7 +195,7 @@ impl CountedRows {
     }
 }
 
-/// The first rank of each code of an order, that of the rows without a value last.
+/// The first rank of each code of an order. The last is that of the rows without a value.
 fn starts_of(order: Order<'_>) -> io::Result<Vec<u32>> {
     let codes = usize::try_from(order.no_code()).ok().and_then(|codes| codes.checked_add(1));
     let codes = codes.ok_or_else(|| io::Error::other("rows are not counted by ids"))?;

@@ -324,8 +324,7 @@ impl TermListsFile {
         Ok((from, to, this & LONG != 0))
     }
 
-    /// Calls `visit` with the postings of each term that take at least as many bytes as those of 64 rows. Cost: all offsets of
-    /// the path.
+    /// Calls `visit` with the postings of each term, but for those too short for 64 rows. Cost: all offsets of the path.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@
 //! language:en|de                  date:desc                by date                   all
 //! ```
 //!
-//! Cost: log2 of the rows to find a block of 128 ranks, then as many ranks as hold the page, each row of which is looked up
-//! in the posting lists. Up to 1,000 suppressed records are placed among the ranks, at a read or two each.
+//! Cost: log2 of the rows to find a block of 64 ranks, then the ranks that hold the page. The row of each is looked up in the
+//! posting lists. Up to 1,000 suppressed records are placed among the ranks, at a read or two each.
 
 use std::ops::Range;
 
@@ -83,11 +83,12 @@ impl<'q, 's> Members<'q, 's> {
             count += u64::from(list.count());
             terms.push(file.find(list)?);
         }
+        terms.sort_unstable();
         let lists = |term: &usize| file.terms()[*term].lists;
         let first = lists(terms.first()?);
         let is_disjoint = keys.has_one_term(first as usize)
             && terms.iter().all(|term| lists(term) == first)
-            && terms.is_sorted_by(|one, next| one != next);
+            && terms.is_sorted_by(|one, next| one < next);
         let count = if is_complement { u64::from(rows).checked_sub(count)? } else { count };
         let members = Members { clause: Some(clause), terms, is_complement, count };
         (members.terms.len() == 1 || is_disjoint).then_some(members)
@@ -99,8 +100,8 @@ impl<'q, 's> Members<'q, 's> {
 }
 
 impl<'q, 's> CountedPage<'q, 's> {
-    /// Finds the counted order of a sort and a filter; `None` if there is none, or if a page of so many rows would read too
-    /// many ranks.
+    /// Finds the counted order of a sort and a filter. `None` if the snapshot has none, or if a page of `page_rows` rows would
+    /// read too many ranks.
     pub fn find(
         snapshot: &'s Snapshot,
         (entity, keys): (Entity, &Keys),
@@ -235,7 +236,12 @@ impl<'q, 's> CountedPage<'q, 's> {
             return Ok(self.members.count.saturating_sub(self.suppressed.len() as u64));
         }
         let block = rank as usize / BLOCK_RANKS;
-        let from = (block * BLOCK_RANKS) as u32;
+        let (from, to) = ((block * BLOCK_RANKS) as u32, ((block + 1) * BLOCK_RANKS) as u32);
+        // The fewer of the ranks on both sides within the block are read.
+        if to - rank < rank - from && to < self.order.rows() {
+            let (before, within) = (self.before(block + 1), self.matching(rank..to));
+            return Ok(before?.saturating_sub(within?.len() as u64));
+        }
         let (before, within) = (self.before(block), self.matching(from..rank));
         Ok(before? + within?.len() as u64)
     }
