@@ -18,7 +18,7 @@ use pinakes_format::storage::Spool;
 use pinakes_format::storage::mmap::Map;
 use pinakes_format::text::fold::{cut, shared_bytes, words};
 
-use crate::link::index::runs::{OldRun, merge};
+use crate::link::index::runs::{Entries, Merge, OldRun};
 use crate::link::index::sort_key::head;
 use crate::parallel;
 
@@ -242,10 +242,13 @@ impl NameRuns {
 
     /// Writes the names in memory, all of one chunk, as runs.
     pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
-        self.words.push(&mut self.current.words, chunk)?;
-        self.alternatives.push(&mut self.current.alternatives, chunk)?;
-        self.current.clear();
-        Ok(())
+        let NameRuns { current, words, alternatives } = self;
+        let (words, alternatives) = parallel::join(
+            || words.push(&mut current.words, chunk),
+            || alternatives.push(&mut current.alternatives, chunk),
+        );
+        current.clear();
+        words.and(alternatives)
     }
 }
 
@@ -313,33 +316,38 @@ impl TextRuns {
         Ok(())
     }
 
-    /// Merges the runs text by text, and `old` with them.
-    pub(super) fn merge<'b, S: TextSink, O: OldRun<&'b [u8], S>>(
-        &'b mut self,
-        old: Option<&mut O>,
-        sink: &mut S,
-    ) -> Result<(), O::Error> {
+    /// Begins to merge the runs text by text.
+    pub(super) fn merge(&mut self) -> io::Result<TextMerge<'_>> {
         let TextRuns { spool, map, runs, .. } = self;
         let spool = &**map.insert(spool.take_map()?);
-        merge(
-            runs.iter().map(|run| (run.chunk, &spool[run.from..run.to])),
-            old,
-            split_text,
-            sink,
-            |sink, chunk, bytes| {
-                let (pairs, bytes) = take_u32(bytes)?;
-                sink.share(u64::from(pairs));
-                let (count, bytes) = take_u32(bytes)?;
-                let (rows, rest) =
-                    bytes.split_at_checked(count as usize * 3).ok_or_else(cut_short)?;
-                for [low, high, mark] in rows.as_chunks::<3>().0 {
-                    let low = u32::from(u16::from_le_bytes([*low, *high]));
-                    sink.row(MarkedRow { row: chunk << 16 | low, mark: *mark });
-                }
-                Ok(rest)
-            },
-            |sink, text| Ok(sink.end(text)?),
-        )
+        let runs = runs.iter().map(|run| (run.chunk, &spool[run.from..run.to]));
+        Ok(TextMerge(Merge::new(runs, split_text)))
+    }
+}
+
+/// A merge of runs text by text.
+pub(super) struct TextMerge<'b>(Merge<'b, &'b [u8]>);
+
+impl<'b> TextMerge<'b> {
+    /// Merges the runs, and `old` with them, until the sink is full. Returns whether the last text has ended.
+    pub fn run<S: TextSink, O: OldRun<&'b [u8], S>>(
+        &mut self,
+        old: Option<&mut O>,
+        sink: &mut S,
+    ) -> Result<bool, O::Error> {
+        let take = |sink: &mut S, chunk, bytes: &'b [u8]| {
+            let (pairs, bytes) = take_u32(bytes)?;
+            sink.share(u64::from(pairs));
+            let (count, bytes) = take_u32(bytes)?;
+            let (rows, rest) = bytes.split_at_checked(count as usize * 3).ok_or_else(cut_short)?;
+            for [low, high, mark] in rows.as_chunks::<3>().0 {
+                let low = u32::from(u16::from_le_bytes([*low, *high]));
+                sink.row(MarkedRow { row: chunk << 16 | low, mark: *mark });
+            }
+            Ok(rest)
+        };
+        let finish = |sink: &mut S, text: &'b [u8]| Ok(sink.end(text)?);
+        self.0.run(old, sink, &mut Entries { split: split_text, take, finish }, S::is_full)
     }
 }
 
@@ -360,6 +368,11 @@ pub(super) trait TextSink {
 
     /// Ends the current text.
     fn end(&mut self, text: &[u8]) -> io::Result<()>;
+
+    /// Whether the merge stops after the current text.
+    fn is_full(&self) -> bool {
+        false
+    }
 }
 
 fn cut_short() -> io::Error {
