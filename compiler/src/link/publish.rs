@@ -22,7 +22,7 @@ use crate::terminal::escape::escape_path;
 
 /// Records of each entity that the self-check renders, about.
 const CHECKED_ROWS: u32 = 1_000;
-/// Of these, the records that a task renders.
+/// Records that one task of the self-check renders.
 const CHECKED_TOGETHER: usize = 64;
 
 #[derive(Debug)]

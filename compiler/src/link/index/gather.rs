@@ -220,7 +220,7 @@ struct Wave<R> {
     texts: Vec<Batch<Vec<u8>, R>>,
 }
 
-/// What is extracted of consecutive rows of a wave, all of one chunk, because a run is of one chunk.
+/// Values or texts of consecutive rows of a wave. The rows are of one chunk, because a run is of one chunk.
 struct Batch<T, R> {
     chunk: u32,
     extracted: T,
@@ -228,7 +228,7 @@ struct Batch<T, R> {
     left: R,
 }
 
-/// What a wave adds to the indexes.
+/// A part of a wave that the indexes take.
 enum Added<'e> {
     Values(&'e Extracted),
     Texts(Vec<u8>),
