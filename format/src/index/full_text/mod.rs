@@ -63,7 +63,7 @@ pub use crate::index::full_text::positions::{BlockPositions, Occurrence, Positio
 pub use crate::index::full_text::postings::NO_ROW;
 pub use crate::index::full_text::record::{WordPlaces, each_text};
 pub use crate::index::full_text::write::{
-    EncodedTerm, EncodedTerms, FormsWriter, FullTextWriter, TermEncoder,
+    EncodedTerm, EncodedTerms, EndedTerms, FormsWriter, FullTextWriter, TermEncoder,
 };
 
 fn corrupt(what: &'static str) -> ReadError {
