@@ -16,11 +16,14 @@ use crate::error::{Error, Result};
 use crate::link::merge::orphans::Orphans;
 use crate::link::take_over::NotTakenOver;
 use crate::link::tally::{SideTally, Tally};
+use crate::parallel;
 use crate::store::interrupt::publish_uninterrupted;
 use crate::terminal::escape::escape_path;
 
 /// Records of each entity that the self-check renders, about.
 const CHECKED_ROWS: u32 = 1_000;
+/// Records that one task of the self-check renders.
+const CHECKED_TOGETHER: usize = 64;
 
 #[derive(Debug)]
 pub struct Published {
@@ -107,15 +110,19 @@ pub fn refuse_shrinking(snapshots: &Path, fresh: &Manifest) -> Result<()> {
 /// spread.
 pub(crate) fn self_check(directory: &Path) -> Result<()> {
     let snapshot = Snapshot::open(directory).map_err(Error::self_check)?;
-    let mut page = JsonWriter::new(&snapshot, Shape::Single);
-    for entity in Entity::all() {
+    let rows = |entity| {
         let count = snapshot.count(entity);
-        for row in (0..count).step_by((count / CHECKED_ROWS).max(1) as usize) {
+        let rows: Vec<u32> = (0..count).step_by((count / CHECKED_ROWS).max(1) as usize).collect();
+        rows.chunks(CHECKED_TOGETHER).map(|rows| (entity, rows.to_vec())).collect::<Vec<_>>()
+    };
+    let check = |(entity, rows): (Entity, Vec<u32>)| {
+        let mut page = JsonWriter::new(&snapshot, Shape::Single);
+        rows.into_iter().try_for_each(|row| {
             page.out.clear();
-            snapshot
-                .render(entity, row, &mut page)
-                .map_err(|error| Error::SelfCheck(format!("row {row} of {entity}: {error}")))?;
-        }
-    }
+            let failed = |error| Error::SelfCheck(format!("row {row} of {entity}: {error}"));
+            snapshot.render(entity, row, &mut page).map_err(failed)
+        })
+    };
+    parallel::try_map(Entity::all().flat_map(rows).collect(), check)?;
     Ok(())
 }

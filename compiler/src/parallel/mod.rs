@@ -29,7 +29,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 
-pub(crate) use crate::parallel::sort::{BLOCK_VALUES, sort, sort_blocks};
+pub(crate) use crate::parallel::sort::{BLOCK_VALUES, sort_blocks};
 use crate::parallel::tasks::{Recording, Step};
 pub(crate) use crate::parallel::tasks::{StepName, Task};
 

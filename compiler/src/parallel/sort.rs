@@ -22,21 +22,8 @@ const RANGES_MAX: usize = 256;
 /// Values of the sample for each range.
 const SAMPLE_VALUES: usize = 16;
 
-/// Sorts values, unstably. Returns ascending vectors of ascending values.
-pub(crate) fn sort<T: Send + Sync>(
-    mut values: Vec<T>,
-    compare: impl Fn(&T, &T) -> Ordering + Sync,
-) -> Vec<Vec<T>> {
-    let mut blocks = Vec::new();
-    while values.len() > BLOCK_VALUES {
-        blocks.push(values.split_off((values.len() - 1) / BLOCK_VALUES * BLOCK_VALUES));
-    }
-    blocks.push(values);
-    sort_blocks(blocks, compare)
-}
-
-/// Sorts the values of blocks, as [`sort`] does. Blocks should have [`BLOCK_VALUES`]. Memory for the values once, and twice for
-/// those that tasks copy.
+/// Sorts the values of blocks, unstably. Returns ascending vectors of ascending values. Blocks should have [`BLOCK_VALUES`].
+/// Memory for the values once, and twice for those that tasks copy.
 pub(crate) fn sort_blocks<T: Send + Sync>(
     mut blocks: Vec<Vec<T>>,
     compare: impl Fn(&T, &T) -> Ordering + Sync,
@@ -92,7 +79,8 @@ mod tests {
             let values: Vec<u64> = (0..count).map(|at| value(at) % different).collect();
             let mut expected = values.clone();
             expected.sort_unstable();
-            let sorted = sort(values, u64::cmp).concat();
+            let blocks = values.chunks(BLOCK_VALUES).map(<[u64]>::to_vec).collect();
+            let sorted = sort_blocks(blocks, u64::cmp).concat();
             assert!(sorted == expected, "{count} values, {different} different");
         }
     }

@@ -12,11 +12,12 @@ use std::io::{BufWriter, Seek, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use blake3::hazmat::ChainingValue;
 use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
 use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
-use crate::storage::file_writer::{FileWriter, Written};
+use crate::storage::file_writer::{Chunks, FileWriter, Written};
 use crate::storage::header::{HEADER_BYTES, Header};
 use crate::storage::mmap::Map;
 
@@ -46,14 +47,19 @@ impl BlobsWriter {
         self.file.write_all(blob.unwrap_or_default())
     }
 
-    /// Appends the adjacent blobs in `bytes`, given their lengths.
-    pub fn push_all(&mut self, bytes: &[u8], lengths: &[u32]) -> io::Result<()> {
+    /// Appends the adjacent blobs in `bytes`, given their lengths. `hash` is that of [`FileWriter::write_hashed`].
+    pub fn push_all(
+        &mut self,
+        bytes: &[u8],
+        lengths: &[u32],
+        hash: impl FnOnce(Vec<Chunks<'_>>) -> Vec<Vec<ChainingValue>>,
+    ) -> io::Result<()> {
         let mut offset = self.file.position_bytes();
         for length in lengths {
             self.offsets.write_all(&offset.to_le_bytes())?;
             offset += u64::from(*length);
         }
-        self.file.write_all(bytes)
+        self.file.write_hashed(bytes, hash)
     }
 
     /// Appends the offsets and finishes the file.

@@ -12,9 +12,10 @@ use std::thread::JoinHandle;
 use std::{io, thread};
 
 use blake3::Hash;
+use blake3::hazmat::ChainingValue;
 
 use crate::storage::header::Header;
-use crate::storage::integrity::{CHUNK_BYTES, TreeWriter, VALUE_BYTES};
+use crate::storage::integrity::{CHUNK_BYTES, TreeWriter, VALUE_BYTES, chunk_value};
 
 /// Added to the path of a file for the path of its level-0 values.
 pub const VALUES: &str = ".values";
@@ -27,6 +28,9 @@ const SYNCS_MAX: usize = 32;
 
 /// Bytes of one write. The system takes as long for a write of 8 KiB as for copying its bytes.
 const BUFFER_BYTES: usize = 32 * CHUNK_BYTES;
+
+/// Bytes that a task hashes, about: 0.1 ms.
+const PIECE_BYTES: usize = 64 * CHUNK_BYTES;
 
 /// The number of files that threads are syncing now.
 static SYNCS: AtomicUsize = AtomicUsize::new(0);
@@ -87,6 +91,20 @@ impl Sync {
     }
 }
 
+/// Consecutive chunks of a file, which any thread may hash.
+pub struct Chunks<'b> {
+    first: u64,
+    bytes: &'b [u8],
+}
+
+impl Chunks<'_> {
+    /// The level-0 value of each chunk.
+    pub fn values(self) -> Vec<ChainingValue> {
+        let chunks = (self.first..).zip(self.bytes.chunks(CHUNK_BYTES));
+        chunks.map(|(index, chunk)| chunk_value(index, chunk)).collect()
+    }
+}
+
 /// Writes a file from front to back and hashes its chunks.
 ///
 /// The level-0 values do not fit in memory: 8 MiB for each GiB. They go to a second file beside
@@ -138,6 +156,40 @@ impl FileWriter {
         self.file.write_all(bytes)
     }
 
+    /// Writes bytes as `write_all` does. `hash` returns [`Chunks::values`] of each item, in order.
+    pub fn write_hashed(
+        &mut self,
+        bytes: &[u8],
+        hash: impl FnOnce(Vec<Chunks<'_>>) -> Vec<Vec<ChainingValue>>,
+    ) -> io::Result<()> {
+        // The buffer keeps the last byte until the end, because the last chunk is hashed as such.
+        let mut rest = bytes;
+        if self.buffer.len() + rest.len() > BUFFER_BYTES {
+            let missing = self.buffer.len().next_multiple_of(CHUNK_BYTES) - self.buffer.len();
+            // There are more bytes than `missing`, because the buffer holds a whole number of chunks.
+            let (now, later) = rest.split_at(missing);
+            let mut buffer = std::mem::take(&mut self.buffer);
+            buffer.extend_from_slice(now);
+            self.write_chunks(&buffer)?;
+            buffer.clear();
+            self.buffer = buffer;
+            // Whole chunks are not copied.
+            let (whole, last) = later.split_at((later.len() - 1) / CHUNK_BYTES * CHUNK_BYTES);
+            let firsts = (self.tree.chunks()..).step_by(PIECE_BYTES / CHUNK_BYTES);
+            let pieces = firsts.zip(whole.chunks(PIECE_BYTES));
+            let pieces = pieces.map(|(first, bytes)| Chunks { first, bytes }).collect();
+            for value in hash(pieces).into_iter().flatten() {
+                self.values.write_all(&value)?;
+                self.tree.push(value);
+            }
+            self.file.write_all(whole)?;
+            rest = last;
+        }
+        self.buffer.extend_from_slice(rest);
+        self.size_bytes += bytes.len() as u64;
+        Ok(())
+    }
+
     /// Writes the last chunk, and starts to sync the file.
     pub fn finish(mut self) -> io::Result<Written> {
         let rest = std::mem::take(&mut self.buffer);
@@ -164,24 +216,8 @@ impl FileWriter {
 
 impl Write for FileWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The buffer keeps the last byte until the end, because the last chunk is hashed as such.
-        let mut rest = bytes;
-        if self.buffer.len() + rest.len() > BUFFER_BYTES {
-            let missing = self.buffer.len().next_multiple_of(CHUNK_BYTES) - self.buffer.len();
-            // There are more bytes than `missing`, because the buffer holds a whole number of chunks.
-            let (now, later) = rest.split_at(missing);
-            let mut buffer = std::mem::take(&mut self.buffer);
-            buffer.extend_from_slice(now);
-            self.write_chunks(&buffer)?;
-            buffer.clear();
-            self.buffer = buffer;
-            // Whole chunks are not copied.
-            let (whole, last) = later.split_at((later.len() - 1) / CHUNK_BYTES * CHUNK_BYTES);
-            self.write_chunks(whole)?;
-            rest = last;
-        }
-        self.buffer.extend_from_slice(rest);
-        self.size_bytes += bytes.len() as u64;
+        let hash = |pieces: Vec<Chunks<'_>>| pieces.into_iter().map(Chunks::values).collect();
+        self.write_hashed(bytes, hash)?;
         Ok(bytes.len())
     }
 

@@ -41,7 +41,7 @@ pub(crate) use crate::storage::archive::{
 };
 pub use crate::storage::blobs::{Blobs, BlobsWriter, Spool, Spooled, unnamed_file};
 pub use crate::storage::error::{FileFault, ReadError};
-pub use crate::storage::file_writer::{FileWriter, VALUES, Written, append_levels};
+pub use crate::storage::file_writer::{Chunks, FileWriter, VALUES, Written, append_levels};
 pub use crate::storage::header::{FORMAT_VERSION, FileKind, HEADER_BYTES, Header};
 pub use crate::storage::ids::{ColumnsWriter, Ids, Redirects};
 pub use crate::storage::integrity::{CHUNK_BYTES, Verifier, thread_time_working};

@@ -39,8 +39,6 @@ pub(crate) struct Extracted {
     /// For each path of target rows, the number of each record's rows, and the rows.
     pub targets: Vec<(Vec<u32>, Vec<u32>)>,
     pub names: RowNames,
-    /// The words of the texts, as a [`TextBatch`] encodes them.
-    pub encoded_texts: Vec<u8>,
     /// For each path of target rows, the index of the current row's first term.
     targets_from: Vec<usize>,
     /// For each order, the value of the current row.
@@ -101,7 +99,6 @@ impl Extracted {
             rows.clear();
         }
         self.names.clear();
-        self.encoded_texts.clear();
         self.targets_from.fill(0);
     }
 }
@@ -129,13 +126,13 @@ pub(crate) struct Extractor<'a> {
     /// Emptied values of earlier rows. Their memory is used again, instead of growing and being zeroed
     /// by the system for each batch.
     emptied: Mutex<Vec<Extracted>>,
-    /// One for each thread that extracted rows: a batch keeps its words for the next rows.
+    /// One for each thread that extracted texts: a batch keeps its memory for the next rows.
     batches: Mutex<Vec<TextBatch>>,
     /// The texts to extract for the full-text index.
     texts: Option<&'static TextPaths>,
     /// The words that batches share.
     words: SharedWords,
-    /// The bytes of extracted values after which a batch ends.
+    /// The bytes of extracted values, or of texts, after which a batch ends.
     batch_bytes_max: usize,
 }
 
@@ -187,7 +184,7 @@ impl<'a> Extractor<'a> {
         Extractor { texts: text_paths(self.entity), words, ..self }
     }
 
-    /// Ends batches after this many bytes of extracted values.
+    /// Ends batches after this many bytes of extracted values, or of texts.
     pub fn with_batches_of(self, batch_bytes_max: usize) -> Extractor<'a> {
         Extractor { batch_bytes_max, ..self }
     }
@@ -213,7 +210,6 @@ impl<'a> Extractor<'a> {
             columns: vec![Vec::new(); orders],
             targets: vec![Default::default(); self.keys.targets.len()],
             names: RowNames::default(),
-            encoded_texts: Vec::new(),
             targets_from: vec![0; self.keys.targets.len()],
             values: vec![None; orders],
             last_text: LastText::default(),
@@ -233,24 +229,41 @@ impl<'a> Extractor<'a> {
         self.reads.failure(Some(self.entity), row.into())
     }
 
-    /// Extracts ascending rows of one chunk, at least one, until the batch has enough bytes. The other rows are left.
-    pub fn rows(&self, rows: &mut impl Iterator<Item = u32>) -> Result<Extracted, TakeOver> {
+    /// Whether the records have texts for the full-text index.
+    pub fn has_texts(&self) -> bool {
+        self.texts.is_some()
+    }
+
+    /// Extracts the values of ascending rows of one chunk, at least one, until the batch has enough bytes. The other rows are
+    /// left.
+    pub fn values(&self, rows: &mut impl Iterator<Item = u32>) -> Result<Extracted, TakeOver> {
         let emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut extracted = emptied.unwrap_or_else(|| self.empty());
+        for row in rows {
+            self.row(row, &mut extracted).map_err(self.failure(row))?;
+            extracted.end_row();
+            if extracted.bytes() >= self.batch_bytes_max {
+                break;
+            }
+        }
+        Ok(extracted)
+    }
+
+    /// Extracts the texts of ascending rows as [`Extractor::values`] does the values, as a [`TextBatch`] encodes them.
+    pub fn texts(&self, rows: &mut impl Iterator<Item = u32>) -> Result<Vec<u8>, TakeOver> {
         let batch = self.batches.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut batch = batch.unwrap_or_default();
         batch.begin(&self.words);
         for row in rows {
-            self.row(row, &mut extracted).map_err(self.failure(row))?;
             self.add_texts(row, &mut batch).map_err(self.failure(row))?;
-            extracted.end_row();
-            if extracted.bytes() + batch.bytes() >= self.batch_bytes_max {
+            if batch.bytes() >= self.batch_bytes_max {
                 break;
             }
         }
-        parallel::step("invert texts", || batch.encode(&mut extracted.encoded_texts, &self.words));
+        let mut encoded = Vec::new();
+        parallel::step("invert texts", || batch.encode(&mut encoded, &self.words));
         self.batches.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
-        Ok(extracted)
+        Ok(encoded)
     }
 
     /// Extracts one row: what its record says, then what follows from that.

@@ -54,7 +54,7 @@ impl Linker<'_> {
         if self.has_search {
             extractor = extractor.with_texts(self.index_bytes());
         }
-        extractor = extractor.with_batches_of(self.wave_bytes() / WAVE_BATCHES);
+        extractor = extractor.with_batches_of(self.wave_bytes() / WAVE_BATCHES / 2);
         let targets = match (keys.targets.is_empty(), unchanged) {
             (true, _) => None,
             (false, None) => Some(Targets::of_all(out.targets_writer(keys)?)),
@@ -74,9 +74,8 @@ impl Linker<'_> {
             None => self.extract(&extractor, out.draft, &mut indexes, bar)?,
             // The entries of all other records are in the previous snapshot.
             Some(unchanged) => {
-                self.extract_rows(&extractor, unchanged.changed(), |batch, end| {
-                    self.scratch_result(indexes.push(batch))?;
-                    Ok(self.close_full_run(&mut indexes, end)?)
+                self.extract_rows(&extractor, unchanged.changed(), |chunk, added| {
+                    Ok(self.scratch_result(self.add(&mut indexes, chunk, added))?)
                 })?;
                 bar.advance(out.draft.count(out.entity).into());
                 if keys.has_names() {
@@ -93,48 +92,41 @@ impl Linker<'_> {
     /// from the counts that the previous link kept.
     fn extract_dropped(&self, unchanged: &Unchanged<'_>, dropped: &mut NameRuns) -> Result<()> {
         let old = Extractor::new(unchanged.old(), Reads::Previous, unchanged.entity)?
-            .with_batches_of(self.wave_bytes() / WAVE_BATCHES);
-        self.extract_rows(&old, unchanged.dropped(), |batch, end| {
-            dropped.push(&batch.names);
-            let is_full = end.ends_chunk || dropped.held_bytes() > self.index_bytes() / 2;
-            if is_full {
-                self.scratch_result(dropped.close_run(end.chunk))?
+            .with_batches_of(self.wave_bytes() / WAVE_BATCHES / 2);
+        self.extract_rows(&old, unchanged.dropped(), |chunk, added| {
+            if let Added::Values(values) = &added {
+                dropped.push(&values.names);
+            }
+            if added.ends_chunk() || dropped.held_bytes() > self.index_bytes() / 2 {
+                self.scratch_result(dropped.close_run(chunk))?;
             }
             Ok(())
         })
     }
 
-    /// Extracts ascending rows. Calls `add` with each batch.
+    /// Extracts ascending rows. Calls `add` as [`add_waves`] does.
     fn extract_rows(
         &self,
         extractor: &Extractor<'_>,
-        rows: impl Iterator<Item = u32> + Send,
-        add: impl FnMut(&mut Extracted, BatchEnd) -> Result<()> + Send,
+        mut rows: impl Iterator<Item = u32> + Send,
+        add: impl FnMut(u32, Added<'_>) -> Result<()> + Send,
     ) -> Result<()> {
         let batch_bytes = self.batch_bytes();
-        let mut rows = rows.peekable();
         let next_wave = || {
-            let Some(first) = rows.peek().copied() else { return Ok(None) };
-            let chunk = first / CHUNK_ROWS as u32;
-            // A wave ends with its chunk, because a run has the rows of one chunk.
-            let is_in_chunk = |row: &u32| row / CHUNK_ROWS as u32 == chunk;
             let (mut wave, mut bytes) = (Vec::new(), 0);
             while wave.len() < WAVE_BATCHES * CHANGED_BATCH_ROWS
                 && bytes < batch_bytes * WAVE_BATCHES
+                && let Some(row) = rows.next()
             {
-                let Some(row) = rows.next_if(is_in_chunk) else { break };
                 let of_row = extractor.snapshot().record_bytes(extractor.entity(), row);
                 let of_row = of_row.map_err(extractor.failure(row))?;
                 bytes += bytes_in_wave(of_row, batch_bytes);
                 wave.push(row);
             }
-            let ends_chunk = !rows.peek().is_some_and(is_in_chunk);
-            extractor.share_words();
-            let rows: Vec<Vec<u32>> =
-                wave.chunks(CHANGED_BATCH_ROWS).map(<[u32]>::to_vec).collect();
-            let batches =
-                parallel::try_map(rows, |rows| Batch::extract(extractor, rows.into_iter()))?;
-            Ok(Some(Wave { chunk, ends_chunk, batches }))
+            let of_chunks = wave.chunk_by(|a, b| chunk_of(*a) == chunk_of(*b));
+            let batches = of_chunks.flat_map(|rows| rows.chunks(CHANGED_BATCH_ROWS));
+            let batches: Vec<_> = batches.map(|rows| rows.to_vec().into_iter()).collect();
+            (!batches.is_empty()).then(|| Wave::extract(extractor, batches)).transpose()
         };
         add_waves(extractor, next_wave, add)
     }
@@ -150,14 +142,16 @@ impl Linker<'_> {
             .clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end())
     }
 
-    /// Writes the values in memory as a run if they are many, or the last of their chunk.
-    fn close_full_run(
-        &self,
-        indexes: &mut IndexBuilders<'_>,
-        end: BatchEnd,
-    ) -> crate::error::Result<()> {
-        let is_full = end.ends_chunk || indexes.held_bytes() > self.index_bytes() / 2;
-        if is_full { self.scratch_result(indexes.close_run(end.chunk)) } else { Ok(()) }
+    /// Adds values or texts. Writes all that is in memory as a run if that is much, or the last of its chunk.
+    fn add(&self, indexes: &mut IndexBuilders<'_>, chunk: u32, added: Added<'_>) -> io::Result<()> {
+        let ends_chunk = added.ends_chunk();
+        match added {
+            Added::Values(values) => indexes.push(values)?,
+            Added::Texts(texts) => indexes.texts.push(texts),
+            Added::ChunkEnd => {}
+        }
+        let is_full = ends_chunk || indexes.held_bytes() > self.index_bytes() / 2;
+        if is_full { indexes.close_run(chunk) } else { Ok(()) }
     }
 
     /// Extracts every record, chunk by chunk.
@@ -175,26 +169,19 @@ impl Linker<'_> {
             if from >= count {
                 return Ok(None);
             }
-            let chunk = from / CHUNK_ROWS as u32;
-            // A wave ends with its chunk, because a run has the rows of one chunk.
-            let chunk_end = ((chunk + 1) * CHUNK_ROWS as u32).min(count);
-            let rows = from..chunk_end;
             // A short first wave finds the frequent words, which all later waves share.
             let batch_bytes = if from == 0 { batch_bytes / FIRST_WAVE } else { batch_bytes };
             let ranges = parallel::step("cut batches", || {
-                batches(draft, extractor.entity(), rows, WAVE_BATCHES, batch_bytes)
+                batches(draft, extractor.entity(), from..count, WAVE_BATCHES, batch_bytes)
             })?;
             let to = ranges.last().map_or(count, |range| range.end);
-            parallel::step("share words", || extractor.share_words());
-            let batches = parallel::try_map(ranges, |rows| Batch::extract(extractor, rows))?;
+            let wave = Wave::extract(extractor, ranges)?;
             bar.advance((to - from).into());
             from = to;
-            Ok(Some(Wave { chunk, ends_chunk: to == chunk_end, batches }))
+            Ok(Some(wave))
         };
-        // The batches of a wave are added in row order, while the threads extract the next wave.
-        add_waves(extractor, next_wave, |batch, end| {
-            self.scratch_result(indexes.push(batch))?;
-            Ok(self.close_full_run(indexes, end)?)
+        add_waves(extractor, next_wave, |chunk, added| {
+            Ok(self.scratch_result(self.add(indexes, chunk, added))?)
         })
     }
 
@@ -221,45 +208,113 @@ impl Linker<'_> {
     }
 }
 
-/// The values of rows of one chunk, because a run is of one chunk.
-struct Wave<R> {
-    chunk: u32,
-    /// Whether the rows are the last of the chunk.
-    ends_chunk: bool,
-    batches: Vec<Batch<R>>,
+/// The chunk of a row.
+fn chunk_of(row: u32) -> u32 {
+    row / CHUNK_ROWS as u32
 }
 
-/// The values of consecutive rows of a wave.
-struct Batch<R> {
-    extracted: Extracted,
-    /// The rows that are left, if the values of the first rows take much memory.
+/// The values and texts of consecutive rows.
+struct Wave<R> {
+    values: Vec<Batch<Extracted, R>>,
+    /// The texts of the same rows; empty without a full-text index.
+    texts: Vec<Batch<Vec<u8>, R>>,
+}
+
+/// Values or texts of consecutive rows of a wave. The rows are of one chunk, because a run is of one chunk.
+struct Batch<T, R> {
+    chunk: u32,
+    extracted: T,
+    /// The rows that are left, if the first rows take much memory.
     left: R,
 }
 
-impl<R: ExactSizeIterator<Item = u32>> Batch<R> {
-    fn extract(extractor: &Extractor<'_>, mut rows: R) -> Result<Batch<R>> {
-        Ok(Batch { extracted: extractor.rows(&mut rows)?, left: rows })
+/// A part of a wave that the indexes take.
+enum Added<'e> {
+    Values(&'e Extracted),
+    Texts(Vec<u8>),
+    /// No more rows of the chunk follow.
+    ChunkEnd,
+}
+
+impl Added<'_> {
+    fn ends_chunk(&self) -> bool {
+        matches!(self, Added::ChunkEnd)
     }
 }
 
-/// Adds the batches of each wave while other threads extract the next wave. So two waves are in memory.
-fn add_waves<R: ExactSizeIterator<Item = u32> + Send>(
+impl<R: ExactSizeIterator<Item = u32> + Clone + Send> Wave<R> {
+    /// Extracts the rows of each batch, values and texts in tasks of their own. One thread shares the words of earlier waves
+    /// before the first texts, while the others extract half of the values. The other half fills the cores that the last texts
+    /// leave idle.
+    fn extract(extractor: &Extractor<'_>, mut rows: Vec<R>) -> Result<Wave<R>> {
+        let of_texts = if extractor.has_texts() { rows.clone() } else { Vec::new() };
+        let later = rows.split_off(rows.len().div_ceil(2));
+        let values = |rows: Vec<R>| {
+            parallel::try_map(rows, |rows| Batch::extract(rows, |of| extractor.values(of)))
+        };
+        let texts = || {
+            parallel::step("texts of batches", || {
+                parallel::try_map(of_texts, |rows| Batch::extract(rows, |of| extractor.texts(of)))
+            })
+        };
+        let ((texts, later), values) = parallel::join(
+            || {
+                parallel::step("share words", || extractor.share_words());
+                parallel::join(texts, || values(later))
+            },
+            || values(rows),
+        );
+        let (mut values, texts) = (values?, texts?);
+        values.extend(later?);
+        Ok(Wave { values, texts })
+    }
+}
+
+impl<T, R: ExactSizeIterator<Item = u32> + Clone> Batch<T, R> {
+    fn extract(mut rows: R, extract: impl Fn(&mut R) -> Result<T>) -> Result<Batch<T, R>> {
+        let chunk = rows.clone().next().map_or(0, chunk_of);
+        Ok(Batch { chunk, extracted: extract(&mut rows)?, left: rows })
+    }
+
+    /// Adds what is extracted, and then extracts and adds the rows that are left.
+    fn add(
+        self,
+        extract: impl Fn(&mut R) -> Result<T>,
+        mut add: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        let Batch { extracted, mut left, .. } = self;
+        add(extracted)?;
+        while left.len() > 0 {
+            add(extract(&mut left)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Calls `add` for each wave, with its chunk, while other threads extract the next wave. So two waves are in memory. Values
+/// come in row order, and so do texts.
+fn add_waves<R: ExactSizeIterator<Item = u32> + Clone + Send>(
     extractor: &Extractor<'_>,
     mut next_wave: impl FnMut() -> Result<Option<Wave<R>>> + Send,
-    mut add: impl FnMut(&mut Extracted, BatchEnd) -> Result<()> + Send,
+    mut add: impl FnMut(u32, Added<'_>) -> Result<()> + Send,
 ) -> Result<()> {
-    let mut add_wave = |Wave { chunk, ends_chunk, batches }: Wave<R>| -> Result<()> {
-        let count = batches.len();
-        for (at, mut batch) in batches.into_iter().enumerate() {
-            loop {
-                let Batch { mut extracted, left } = batch;
-                let is_last = at + 1 == count && left.len() == 0;
-                add(&mut extracted, BatchEnd { chunk, ends_chunk: ends_chunk && is_last })?;
-                extractor.reuse(extracted);
-                if left.len() == 0 {
-                    break;
-                }
-                batch = Batch::extract(extractor, left)?;
+    let mut last = None;
+    let mut add_wave = |Wave { values, texts }: Wave<R>| -> Result<()> {
+        let mut texts = texts.into_iter();
+        for batch in values {
+            let chunk = batch.chunk;
+            if let Some(before) = last.replace(chunk).filter(|before| *before != chunk) {
+                add(before, Added::ChunkEnd)?;
+            }
+            let mut add_values = |values| {
+                add(chunk, Added::Values(&values))?;
+                extractor.reuse(values);
+                Ok(())
+            };
+            batch.add(|of| extractor.values(of), &mut add_values)?;
+            if let Some(batch) = texts.next() {
+                let add_texts = |texts| add(chunk, Added::Texts(texts));
+                batch.add(|of| extractor.texts(of), add_texts)?;
             }
         }
         Ok(())
@@ -270,16 +325,7 @@ fn add_waves<R: ExactSizeIterator<Item = u32> + Send>(
         added?;
         next = following?;
     }
-    Ok(())
-}
-
-/// Where a batch ends.
-#[derive(Clone, Copy)]
-struct BatchEnd {
-    /// The chunk of its rows.
-    chunk: u32,
-    /// Whether its rows are the last of the chunk.
-    ends_chunk: bool,
+    last.map_or(Ok(()), |chunk| add(chunk, Added::ChunkEnd))
 }
 
 /// The indexes of one entity while its records are extracted.
@@ -297,10 +343,8 @@ pub(super) struct IndexBuilders<'k> {
 
 impl IndexBuilders<'_> {
     /// Adds the values of the next records.
-    fn push(&mut self, batch: &mut Extracted) -> io::Result<()> {
-        let IndexBuilders { inverter, columns, names, targets, texts, .. } = self;
-        texts.push(&mut batch.encoded_texts);
-        let batch = &*batch;
+    fn push(&mut self, batch: &Extracted) -> io::Result<()> {
+        let IndexBuilders { inverter, columns, names, targets, .. } = self;
         let (columns, (targets, ())) = parallel::join(
             || parallel::step("add columns", || columns.push(batch)),
             || {
@@ -342,7 +386,7 @@ fn bytes_in_wave(bytes: usize, batch_bytes: usize) -> usize {
     if bytes > batch_bytes * 2 { bytes * LONG_RECORD } else { bytes }
 }
 
-/// Cuts rows into at most `batches_max` batches, each of [`BATCH_ROWS`] rows or of `batch_bytes` bytes,
+/// Cuts rows into at most `batches_max` batches, each of [`BATCH_ROWS`] rows, of `batch_bytes` bytes or to the end of a chunk,
 /// whichever comes first. Longer records make fewer batches.
 ///
 /// A limit of rows alone would not bound memory: the longest records are often neighbours.
@@ -357,7 +401,7 @@ fn batches(
     let (mut from, mut bytes, mut all_bytes) = (rows.start, 0, 0);
     for row in rows.clone() {
         bytes += draft.record_bytes(entity, row).map_err(unreadable(entity, row))?;
-        let is_last = row + 1 == rows.end;
+        let is_last = row + 1 == rows.end || chunk_of(row + 1) > chunk_of(row);
         if is_last || row + 1 - from == BATCH_ROWS || bytes >= batch_bytes {
             batches.push(from..row + 1);
             all_bytes += bytes_in_wave(bytes, batch_bytes);

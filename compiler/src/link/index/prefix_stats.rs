@@ -43,10 +43,10 @@ pub(crate) struct PrefixStats<'a> {
     single_rows_max: u64,
     united_rows_min: u64,
     word: String,
-    /// The prefixes of the word, shortest first.
-    open: Vec<OpenPrefix>,
-    /// Closed prefixes, whose memory is used again.
-    closed: Vec<OpenPrefix>,
+    /// The prefixes of the word, shortest first, and behind them closed prefixes, whose memory is used again.
+    prefixes: Vec<OpenPrefix>,
+    /// The number of open prefixes.
+    open: usize,
     /// The rows of the current word.
     word_rows: WordRows,
     entries: Sorter<PrefixEntry>,
@@ -123,8 +123,8 @@ impl<'a> PrefixStats<'a> {
             single_rows_max: SINGLE_ROWS_MAX.max(u64::from(rows) / SINGLE_ROWS_DIVISOR),
             united_rows_min: UNITED_ROWS_MIN.max(u64::from(rows) / UNITED_ROWS_DIVISOR),
             word: String::new(),
-            open: Vec::new(),
-            closed: Vec::new(),
+            prefixes: Vec::new(),
+            open: 0,
             word_rows: WordRows::default(),
             entries: Sorter::new(scratch, memory_bytes),
             sets: Vec::new(),
@@ -149,15 +149,17 @@ impl<'a> PrefixStats<'a> {
         let shared = shared_bytes(&self.word, word);
         self.close(shared)?;
         for (at, c) in word[shared..].char_indices() {
-            let mut prefix = self.closed.pop().unwrap_or_default();
-            prefix.begin(shared + at + c.len_utf8());
-            self.open.push(prefix);
+            if self.open == self.prefixes.len() {
+                self.prefixes.push(OpenPrefix::default());
+            }
+            self.prefixes[self.open].begin(shared + at + c.len_utf8());
+            self.open += 1;
         }
         self.word.truncate(shared);
         self.word.push_str(&word[shared..]);
         let WordRows { rows, best, equals } = &mut self.word_rows;
         let rows = std::mem::take(rows);
-        let Some(node) = self.open.last_mut() else {
+        let Some(node) = self.prefixes[..self.open].last_mut() else {
             return Err(io::Error::other("a word is empty"));
         };
         node.postings += rows;
@@ -176,7 +178,9 @@ impl<'a> PrefixStats<'a> {
 
     /// Closes the prefixes that are longer than `length`.
     fn close(&mut self, length: usize) -> io::Result<()> {
-        while let Some(mut node) = self.open.pop_if(|node| node.length > length) {
+        while let Some((node, shorter)) = self.prefixes[..self.open].split_last_mut()
+            && node.length > length
+        {
             let prefix = &self.word[..node.length];
             if node.postings > BLOCK_ROWS_MAX as u64 {
                 let best = &mut node.equals;
@@ -191,14 +195,18 @@ impl<'a> PrefixStats<'a> {
                 self.sets.push(prefix.to_owned());
                 (single_rows, united) = (0, 1);
             }
-            if let Some(shorter) = self.open.last_mut() {
+            if let Some(shorter) = shorter.last_mut() {
+                // Most prefixes are the first of a shorter one, which has no rows yet.
+                match shorter.postings {
+                    0 => std::mem::swap(&mut shorter.best, &mut node.best),
+                    _ => shorter.best.merge(&node.best),
+                }
                 shorter.postings += node.postings;
                 shorter.repeated += node.repeated;
                 shorter.single_rows += single_rows;
                 shorter.united += united;
-                shorter.best.merge(&node.best);
             }
-            self.closed.push(node);
+            self.open -= 1;
         }
         Ok(())
     }

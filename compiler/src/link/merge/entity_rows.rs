@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::column::{Column, IdRow, IdRows};
 use crate::link::context::{Linker, Segments, check_rows};
-use crate::link::merge::copies::{CopyGroups, is_named, tally_copies};
+use crate::link::merge::copies::{Copy, CopyGroups, is_named, tally_copies};
 use crate::link::merge::deletions::{DeletionCounts, Deletions};
 use crate::link::merge::redirects::{Merges, Redirects};
 use crate::link::tally::Tally;
@@ -110,6 +110,9 @@ impl SegmentPlace {
     }
 }
 
+/// Records that are picked before other tasks keep them.
+const PICKED_TOGETHER: usize = 1 << 12;
+
 /// A picked record: its sort key and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Picked {
@@ -158,34 +161,31 @@ impl<'o> Linker<'o> {
         merges: Merges,
         sums: &Sums,
         named: Option<&BTreeSet<u64>>,
-        mut admit: impl FnMut(&RecordKey, usize) -> Result<bool>,
+        mut admit: impl FnMut(&RecordKey, usize) -> Result<bool> + Send,
     ) -> Result<EntityRows> {
-        let mut tally = Tally::default();
+        let (mut tally, mut of_copies) = (Tally::default(), Tally::default());
         let mut sorter = Sorter::new(&self.scratch, self.merge_bytes());
-        let mut copies = Vec::new();
-        let mut groups = CopyGroups::new(segments)?;
         let mut deletions = Deletions::new(self, entity);
         let contents = self.scratch_result(unnamed_file(&self.scratch))?;
         let mut contents = BufWriter::with_capacity(1 << 18, contents);
-        while groups.next_group(segments, &mut copies)? {
-            let winner = tally_copies(&copies, &mut tally);
+        let mut keep = |winner: Copy| {
             // Each record that is dropped counts once: under the first of these reasons.
             if !is_named(&winner.key, named) {
-                continue;
+                return Ok(());
             }
             if merges.removes(&winner.key) {
                 if winner.key.origin.is_read() {
                     tally.merged += 1;
                 }
-                continue;
+                return Ok(());
             }
             if deletions.removes(&winner.key) {
                 tally.deleted += u64::from(winner.key.origin.is_read());
-                continue;
+                return Ok(());
             }
             if !admit(&winner.key, winner.segment as usize)? {
                 tally.quarantined += u64::from(winner.key.origin.is_read());
-                continue;
+                return Ok(());
             }
             match winner.key.origin.is_read() {
                 true => tally.published_from_input += 1,
@@ -205,8 +205,26 @@ impl<'o> Linker<'o> {
             self.scratch_result(sorter.push(picked))?;
             // In the order of ids, in which the next link compares them.
             let content = winner.key.content_hash.to_le_bytes();
-            self.scratch_result(contents.write_all(&content))?;
+            self.scratch_result(contents.write_all(&content))
+        };
+        let (mut groups, mut copies) = (CopyGroups::new(segments)?, Vec::new());
+        let mut pick = || {
+            let mut winners = Vec::with_capacity(PICKED_TOGETHER);
+            while winners.len() < PICKED_TOGETHER && groups.next_group(segments, &mut copies)? {
+                winners.push(tally_copies(&copies, &mut of_copies));
+            }
+            Result::Ok(winners)
+        };
+        let mut winners = pick()?;
+        while !winners.is_empty() {
+            // One thread picks copies while another keeps those before.
+            let kept = || winners.into_iter().try_for_each(&mut keep);
+            let (kept, next) = parallel::join(kept, &mut pick);
+            kept?;
+            winners = next?;
         }
+        let Tally { duplicates, superseded, conflicts, .. } = of_copies;
+        let tally = Tally { duplicates, superseded, conflicts, ..tally };
         let contents = self.scratch_result(Column::map(contents, EntityRows::CONTENT_BYTES))?;
         let assigned = parallel::step("assign rows", || self.assign_rows(sorter));
         let (order, by_id) = self.scratch_result(assigned)?;

@@ -13,6 +13,10 @@ use crate::link::record::source_types::SourceTypes;
 use crate::link::resolve::changes::Changes;
 use crate::link::resolve::taxonomy_tree::TaxonomyTree;
 use crate::object::{Origin, RecordPlace, Segment};
+use crate::parallel;
+
+/// Rows of the taxonomy that a task links.
+const RANGE_ROWS: u32 = 256;
 
 /// Links records of merged and resolved inputs. Immutable, so that all threads share it.
 pub(crate) struct RecordLinker<'a, 'o> {
@@ -83,9 +87,11 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
     fn read_tree(&self) -> Result<TaxonomyTree> {
         let mut tree = TaxonomyTree::default();
         for entity in Entity::taxonomy() {
-            let blobs = (0..self.inputs.record_count(entity))
-                .map(|row| self.blob(entity, row))
-                .collect::<Result<Vec<_>>>()?;
+            let ranges = parallel::ranges(0..self.inputs.record_count(entity) as u32, RANGE_ROWS);
+            let blobs = parallel::try_map(ranges, |rows| {
+                rows.map(|row| self.blob(entity, row as usize)).collect::<Result<Vec<_>>>()
+            })?
+            .concat();
             let by_id = self.inputs.rows[entity as usize].by_id.iter().map(|pair| pair.row);
             tree.add_level(entity, by_id, &blobs)?;
         }

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::schema_hash;
 use pinakes_format::snapshot::archive_path;
-use pinakes_format::storage::{BlobsWriter, ColumnsWriter, FileKind, Header, NamesWriter, Written};
+use pinakes_format::storage::{
+    BlobsWriter, Chunks, ColumnsWriter, FileKind, Header, NamesWriter, Written,
+};
 
 use crate::error::{Error, Result};
 use crate::link::column::{IdRow, KeyColumn};
 use crate::link::context::{WrittenFile, inconsistent_object};
 use crate::link::record::inputs::LinkInputs;
+use crate::parallel;
 
 /// The open files of one entity.
 pub(crate) struct EntityFiles {
@@ -71,15 +74,16 @@ impl EntityFiles {
         record_names: &[Option<String>],
     ) -> Result<()> {
         let folder = self.folder();
-        let refused = || Error::output(&folder);
-        self.records.push_all(blobs, lengths).map_err(refused())?;
-        ids.iter().try_for_each(|id| self.ids.push(*id)).map_err(refused())?;
-        if let Some(names) = &mut self.names {
-            for (id, name) in ids.iter().zip(record_names) {
-                names.push(*id, name.as_deref()).map_err(refused())?;
-            }
-        }
-        Ok(())
+        let EntityFiles { records, ids: all_ids, names, .. } = self;
+        let hash = |pieces: Vec<Chunks<'_>>| parallel::map(pieces, Chunks::values);
+        let push_names = || {
+            ids.iter().try_for_each(|id| all_ids.push(*id))?;
+            let Some(names) = names else { return Ok(()) };
+            ids.iter().zip(record_names).try_for_each(|(id, name)| names.push(*id, name.as_deref()))
+        };
+        let (records, names) =
+            parallel::join(|| records.push_all(blobs, lengths, hash), push_names);
+        records.and(names).map_err(Error::output(&folder))
     }
 
     /// Appends the unresolved references and `by_id`, and closes the files. Writes the redirects.

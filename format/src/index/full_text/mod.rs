@@ -62,7 +62,9 @@ pub use crate::index::full_text::layout::{
 pub use crate::index::full_text::positions::{BlockPositions, Occurrence, Positions};
 pub use crate::index::full_text::postings::NO_ROW;
 pub use crate::index::full_text::record::{WordPlaces, each_text};
-pub use crate::index::full_text::write::{EncodedTerm, FullTextWriter, TermEncoder};
+pub use crate::index::full_text::write::{
+    EncodedTerm, EncodedTerms, EndedTerms, FormsWriter, FullTextWriter, TermEncoder,
+};
 
 fn corrupt(what: &'static str) -> ReadError {
     ReadError::corrupt("full_text", what)

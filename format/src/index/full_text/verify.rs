@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::index::check::archive;
-    use crate::index::full_text::{FullTextWriter, Occurrence, TermEncoder};
+    use crate::index::full_text::{FormsWriter, FullTextWriter, Occurrence, TermEncoder};
     use crate::schema::layout::schema_hash;
     use crate::storage::header::{FileKind, Header};
 
@@ -197,10 +197,11 @@ mod tests {
             forms.extend((0..).zip(of_term).map(|(number, form)| (form, stem, number)));
         }
         forms.sort();
+        let mut forms_writer = FormsWriter::new(path.parent().unwrap()).unwrap();
         for (form, stem, number) in forms {
-            writer.push_form(&form, [(stem.as_bytes(), number)]).unwrap();
+            forms_writer.push(&form, [(stem.as_bytes(), number)]).unwrap();
         }
-        writer.finish().unwrap();
+        writer.end_terms().unwrap().finish(forms_writer).unwrap();
     }
 
     fn open(path: &Path) -> Result<FullText, CheckError> {

@@ -19,7 +19,7 @@ use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::{HEADER_BYTES, Header};
 use crate::storage::leb128;
 
-/// Writes an index term by term, and then the forms.
+/// Writes the terms of an index. Then [`EndedTerms`] take the forms, which a [`FormsWriter`] collects meanwhile.
 pub struct FullTextWriter {
     file: FileWriter,
     positions: Spool,
@@ -28,8 +28,20 @@ pub struct FullTextWriter {
     /// The words of the shortest title of each row so far.
     title_words: Spool,
     terms: TextsWriter,
+    payload: Vec<u8>,
+}
+
+/// Collects the forms of an index.
+pub struct FormsWriter {
     forms: TextsWriter,
     payload: Vec<u8>,
+}
+
+/// An index without forms.
+pub struct EndedTerms {
+    file: FileWriter,
+    /// The numbers of the directory so far.
+    directory: Vec<u64>,
 }
 
 /// Encodes terms, each in memory of its own: terms are encoded beside each other, and written in their order.
@@ -56,6 +68,43 @@ pub struct EncodedTerm {
     title_words: Part,
 }
 
+/// Ascending terms whose postings are encoded. Terms are written together: most are small.
+#[derive(Default)]
+pub struct EncodedTerms {
+    terms: Vec<TermBytes>,
+    /// The stem and the payload of each term.
+    texts: Vec<u8>,
+    list: Vec<u8>,
+    positions: Vec<u8>,
+    title_words: Vec<u8>,
+}
+
+/// The bytes of a term among those of its neighbours.
+struct TermBytes {
+    stem: usize,
+    payload: usize,
+    list: u64,
+    positions: u64,
+}
+
+impl EncodedTerms {
+    /// Appends a term of which nothing is written.
+    pub fn push(&mut self, stem: &[u8], term: &EncodedTerm) {
+        let EncodedTerm { payload, list, positions, title_words, .. } = term;
+        self.terms.push(TermBytes {
+            stem: stem.len(),
+            payload: payload.len(),
+            list: list.length(),
+            positions: positions.length(),
+        });
+        self.texts.extend_from_slice(stem);
+        self.texts.extend_from_slice(payload);
+        self.list.extend_from_slice(&list.bytes);
+        self.positions.extend_from_slice(&positions.bytes);
+        self.title_words.extend_from_slice(&title_words.bytes);
+    }
+}
+
 /// Bytes that may have been written in part.
 #[derive(Default)]
 struct Part {
@@ -75,6 +124,11 @@ impl Part {
         self.bytes.clear();
         Ok(())
     }
+
+    fn clear(&mut self) {
+        self.written = 0;
+        self.bytes.clear();
+    }
 }
 
 impl FullTextWriter {
@@ -93,7 +147,6 @@ impl FullTextWriter {
             positions_bytes: 0,
             title_words: Spool::new(directory),
             terms: TextsWriter::new(directory)?,
-            forms: TextsWriter::new(directory)?,
             payload: Vec::new(),
         })
     }
@@ -131,13 +184,61 @@ impl FullTextWriter {
         if list.written > 0 {
             let from = self.file.position_bytes() - list.written;
             let positions_from = self.positions_bytes - positions.written;
-            for number in
-                [from - HEADER_BYTES as u64, list.written, positions_from, positions.written]
-            {
-                leb128::push(number, &mut payload);
-            }
+            push_places([from, list.written, positions_from, positions.written], &mut payload);
         }
         self.terms.push(stem, &payload)
+    }
+
+    /// Writes terms.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a term does not sort after the one before, or cannot be written.
+    pub fn push_terms(&mut self, encoded: &EncodedTerms) -> io::Result<()> {
+        let EncodedTerms { terms, texts, list, positions, title_words } = encoded;
+        let (mut texts, mut from) = (&texts[..], self.file.position_bytes());
+        for term in terms {
+            let (stem, rest) = texts.split_at(term.stem);
+            let (payload, rest) = rest.split_at(term.payload);
+            texts = rest;
+            self.payload.clear();
+            self.payload.extend_from_slice(payload);
+            if term.list > 0 {
+                let places = [from, term.list, self.positions_bytes, term.positions];
+                push_places(places, &mut self.payload);
+            }
+            from += term.list;
+            self.positions_bytes += term.positions;
+            self.terms.push(stem, &self.payload)?;
+        }
+        self.file.write_all(list)?;
+        self.positions.write_all(positions)?;
+        self.title_words.write_all(title_words)
+    }
+
+    /// Writes the positions, title words and terms.
+    ///
+    /// # Errors
+    ///
+    /// Fails if writing fails.
+    pub fn end_terms(mut self) -> io::Result<EndedTerms> {
+        let mut directory = vec![self.file.position_bytes()];
+        self.positions.move_to(&mut self.file)?;
+        directory.push(self.file.position_bytes());
+        self.title_words.move_to(&mut self.file)?;
+        directory.extend(self.terms.finish(&mut self.file)?);
+        Ok(EndedTerms { file: self.file, directory })
+    }
+}
+
+impl FormsWriter {
+    /// Keeps the forms in `directory` until [`EndedTerms::finish`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if no file can be created there.
+    pub fn new(directory: &Path) -> io::Result<FormsWriter> {
+        Ok(FormsWriter { forms: TextsWriter::new(directory)?, payload: Vec::new() })
     }
 
     /// Appends a form with the stems that it is a form of, ascending, and its number among the forms of each. Forms ascend.
@@ -145,7 +246,7 @@ impl FullTextWriter {
     /// # Errors
     ///
     /// Fails if the form does not sort after the last one, or cannot be written.
-    pub fn push_form<'t>(
+    pub fn push<'t>(
         &mut self,
         form: &[u8],
         stems: impl IntoIterator<Item = (&'t [u8], u16)>,
@@ -157,27 +258,30 @@ impl FullTextWriter {
         }
         self.forms.push(form, &self.payload)
     }
+}
 
-    /// Writes the positions, title words, terms, forms and directory, and closes the file.
+impl EndedTerms {
+    /// Writes the forms and the directory, and closes the file.
     ///
     /// # Errors
     ///
     /// Fails if writing fails.
-    pub fn finish(mut self) -> io::Result<Written> {
-        let positions_from = self.file.position_bytes();
-        self.positions.move_to(&mut self.file)?;
-        let title_words_from = self.file.position_bytes();
-        self.title_words.move_to(&mut self.file)?;
-        let terms = self.terms.finish(&mut self.file)?;
-        let forms = self.forms.finish(&mut self.file)?;
-        for number in [positions_from, title_words_from].into_iter().chain(terms).chain(forms) {
-            self.file.write_all(&number.to_le_bytes())?;
-        }
-        self.file.finish()
+    pub fn finish(mut self, forms: FormsWriter) -> io::Result<Written> {
+        self.directory.extend(forms.forms.finish(&mut self.file)?);
+        self.file.finish_archive(self.directory)
     }
 }
 
 impl TermEncoder {
+    /// Takes back a term that is copied. The next term uses its memory.
+    pub fn reuse(&mut self, mut term: EncodedTerm) {
+        let EncodedTerm { count, payload, list, entries, positions, title_words } = &mut term;
+        *count = 0;
+        [payload, entries].into_iter().for_each(Vec::clear);
+        [list, positions, title_words].into_iter().for_each(Part::clear);
+        self.encoded = term;
+    }
+
     /// Begins a term with this many forms.
     pub fn begin(&mut self, stem: &[u8], forms: usize) {
         self.begin_after(stem, forms, None);
@@ -340,6 +444,13 @@ impl EncodedTerm {
             }
             false => list.bytes.append(entries),
         }
+    }
+}
+
+/// Appends where a list and its positions begin, and their bytes. The list counts from the header of the file.
+fn push_places([from, list, positions_from, positions]: [u64; 4], payload: &mut Vec<u8>) {
+    for number in [from - HEADER_BYTES as u64, list, positions_from, positions] {
+        leb128::push(number, payload);
     }
 }
 

@@ -186,12 +186,22 @@ impl TreeWriter {
     /// Adds the next chunk and returns its level-0 value. Only the last chunk may be short.
     pub fn chunk(&mut self, bytes: &[u8]) -> ChainingValue {
         let value = chunk_value(self.chunks, bytes);
+        self.push(value);
+        value
+    }
+
+    /// Adds the level-0 value of the next chunk.
+    pub fn push(&mut self, value: ChainingValue) {
         self.chunks += 1;
         if self.run.len() == RUN_VALUES {
             self.close_run();
         }
         self.run.push(value);
-        value
+    }
+
+    /// The number of chunks so far.
+    pub fn chunks(&self) -> u64 {
+        self.chunks
     }
 
     fn close_run(&mut self) {

@@ -4,7 +4,8 @@
 //! - `old` is the dictionary of the previous snapshot, as one more run.
 //! - `word_state` is what a dictionary leaves out, and the next link needs.
 //!
-//! This module merges the runs into the file, and gives each word to the prefix statistics.
+//! This module merges the runs into the file, and gives each word to the prefix statistics: three tasks, of which two have
+//! the texts that the first has merged before.
 
 pub(super) mod names;
 mod old;
@@ -21,6 +22,7 @@ use crate::link::index::dictionary::old::{OldTexts, shared_prefixes};
 use crate::link::index::dictionary::word_state::WordStateWriter;
 use crate::link::index::prefix_stats::PrefixStats;
 use crate::link::index::unchanged::Taken;
+use crate::parallel;
 
 pub(super) use crate::link::index::dictionary::old::OldDictionary;
 
@@ -46,50 +48,110 @@ pub(super) fn write_dictionary(
     header: Header,
     words: Option<WordStats<'_, '_>>,
 ) -> Taken<Written> {
-    let writer = DictionaryWriter::create(path, header)?;
-    let mut merge = DictionaryMerge {
-        writer,
-        words,
-        pending: Vec::new(),
-        rows: RowsBuilder::default(),
-        shared: 0,
+    let mut writer = DictionaryWriter::create(path, header)?;
+    let (mut prefixes, mut state) = match words {
+        Some(WordStats { prefixes, state }) => (Some(prefixes), Some(state)),
+        None => (None, None),
     };
     let dropped = old.map(|old| shared_prefixes(runs.dropped, old.scratch)).transpose()?;
     let old = old.zip(dropped.as_deref());
     let mut old = old.map(|(old, dropped)| OldTexts::open(old, dropped)).transpose()?;
-    runs.texts.merge(old.as_mut(), &mut merge)?;
-    Ok(merge.writer.finish()?)
+    let mut merge = runs.texts.merge()?;
+    let mut merged = MergedTexts { has_state: state.is_some(), ..MergedTexts::default() };
+    let mut rows = RowsBuilder::default();
+    loop {
+        let next = MergedTexts { has_state: merged.has_state, ..MergedTexts::default() };
+        let texts = std::mem::replace(&mut merged, next);
+        let (ended, (written, counted)) = parallel::join(
+            || merge.run(old.as_mut(), &mut merged),
+            || {
+                parallel::join(
+                    || texts.write(&mut writer, &mut rows, state.as_deref_mut()),
+                    || prefixes.as_deref_mut().map_or(Ok(()), |prefixes| texts.count(prefixes)),
+                )
+            },
+        );
+        written.and(counted)?;
+        if ended? && merged.texts.is_empty() {
+            return Ok(writer.finish()?);
+        }
+    }
 }
 
-/// A dictionary while its texts are written.
-struct DictionaryMerge<'b, 'p> {
-    writer: DictionaryWriter,
-    words: Option<WordStats<'b, 'p>>,
-    /// Rows of the current text that lie among yesterday's.
-    pending: Vec<MarkedRow>,
-    /// The other rows of the current text.
-    rows: RowsBuilder,
+/// Texts of a dictionary that are merged and not written yet.
+#[derive(Default)]
+struct MergedTexts {
+    /// Whether the words have a state, so that alternative names have none.
+    has_state: bool,
+    /// The bytes of all texts, one after another.
+    bytes: Vec<u8>,
+    /// The rows of all texts, and those of the current text so far.
+    rows: Vec<MarkedRow>,
+    texts: Vec<MergedText>,
     /// Pairs of neighbouring words with the current text as their common prefix.
     shared: u64,
 }
 
-impl DictionaryMerge<'_, '_> {
-    /// Writes a row of the current text.
-    #[inline]
-    fn write_row(&mut self, MarkedRow { row, mark }: MarkedRow) -> io::Result<()> {
-        self.rows.push(row, mark);
-        if let Some(words) = &mut self.words {
-            words.state.mark(mark);
-            words.prefixes.row(row, NamePart::from_mark(mark))?;
+/// The ends of a text and of its rows, and the pairs of neighbours that share the text.
+struct MergedText {
+    bytes_to: usize,
+    rows_to: usize,
+    shared: u64,
+}
+
+/// Rows and texts that are merged, about, before other tasks write them.
+const MERGED_ROWS: usize = 1 << 16;
+
+impl MergedTexts {
+    /// Where the rows of the current text begin.
+    fn rows_from(&self) -> usize {
+        self.texts.last().map_or(0, |text| text.rows_to)
+    }
+
+    /// Each text with its rows, and the pairs of neighbours that share the text.
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &[MarkedRow], u64)> {
+        let (mut bytes_from, mut rows_from) = (0, 0);
+        self.texts.iter().map(move |&MergedText { bytes_to, rows_to, shared }| {
+            let text = &self.bytes[bytes_from..bytes_to];
+            let rows = &self.rows[rows_from..rows_to];
+            (bytes_from, rows_from) = (bytes_to, rows_to);
+            (text, rows, shared)
+        })
+    }
+
+    /// Writes the texts that have rows, and the state of words.
+    fn write(
+        &self,
+        writer: &mut DictionaryWriter,
+        builder: &mut RowsBuilder,
+        mut state: Option<&mut WordStateWriter>,
+    ) -> io::Result<()> {
+        for (text, rows, shared) in self.iter() {
+            if let Some(state) = &mut state {
+                rows.iter().for_each(|row| state.mark(row.mark));
+                state.end(text, shared)?;
+            }
+            if !rows.is_empty() {
+                rows.iter().for_each(|row| builder.push(row.row, row.mark));
+                writer.push(text, builder)?;
+            }
         }
         Ok(())
     }
+
+    /// Counts the prefixes of words.
+    fn count(&self, prefixes: &mut PrefixStats<'_>) -> io::Result<()> {
+        self.iter().try_for_each(|(text, rows, shared)| {
+            rows.iter().try_for_each(|of| prefixes.row(of.row, NamePart::from_mark(of.mark)))?;
+            prefixes.end_word(text, shared)
+        })
+    }
 }
 
-impl TextSink for DictionaryMerge<'_, '_> {
+impl TextSink for MergedTexts {
     #[inline]
     fn row(&mut self, row: MarkedRow) {
-        self.pending.push(row);
+        self.rows.push(row);
     }
 
     fn share(&mut self, pairs: u64) {
@@ -97,19 +159,17 @@ impl TextSink for DictionaryMerge<'_, '_> {
     }
 
     fn end(&mut self, text: &[u8]) -> io::Result<()> {
-        for at in 0..self.pending.len() {
-            self.write_row(self.pending[at])?;
-        }
-        self.pending.clear();
         let shared = std::mem::take(&mut self.shared);
-        let has_rows = self.rows.count() > 0;
         // A common prefix need not be a word.
-        if let Some(words) = &mut self.words
-            && (has_rows || shared > 0)
-        {
-            words.prefixes.end_word(text, shared)?;
-            words.state.end(text, shared)?;
+        if self.rows.len() > self.rows_from() || (shared > 0 && self.has_state) {
+            self.bytes.extend_from_slice(text);
+            let (bytes_to, rows_to) = (self.bytes.len(), self.rows.len());
+            self.texts.push(MergedText { bytes_to, rows_to, shared });
         }
-        if has_rows { self.writer.push(text, &mut self.rows) } else { Ok(()) }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.len() + self.texts.len() > MERGED_ROWS
     }
 }

@@ -18,9 +18,9 @@ use pinakes_format::storage::Spool;
 use pinakes_format::storage::mmap::Map;
 use pinakes_format::text::fold::{cut, shared_bytes, words};
 
-use crate::link::index::runs::{OldRun, merge};
+use crate::link::index::runs::{Entries, Merge, OldRun};
 use crate::link::index::sort_key::head;
-use crate::parallel;
+use crate::parallel::{self, BLOCK_VALUES};
 
 /// Texts of one chunk, each with the low half of a row.
 #[derive(Default)]
@@ -42,7 +42,7 @@ struct TextRange {
     mark: u8,
 }
 
-/// The postings of texts, grouped by text.
+/// The postings of some texts, grouped by text.
 struct TextGroups {
     groups: Vec<Group>,
     /// The low halves of rows and the marks, group by group, in the order of rows.
@@ -56,6 +56,11 @@ struct Group {
     to: usize,
     count: usize,
 }
+
+/// The most tasks that group and sort the texts of a run.
+const SHARDS_MAX: usize = 16;
+/// Texts of the sample for each of these tasks.
+const SAMPLE_TEXTS: usize = 64;
 
 /// The mark of a prefix that two neighbouring words of a row share.
 const SHARED: u8 = u8::MAX;
@@ -84,9 +89,61 @@ impl Texts {
         &self.names[range.from..][..range.length as usize]
     }
 
+    /// Encodes the texts as a run, in ascending pieces. Each task has the texts of a range of first bytes.
+    fn encode(&self) -> Vec<Vec<u8>> {
+        let shards = (self.ranges.len() / BLOCK_VALUES).clamp(1, SHARDS_MAX);
+        let distance = (self.ranges.len() / (shards * SAMPLE_TEXTS)).max(1);
+        let mut sample: Vec<u64> =
+            self.ranges.iter().step_by(distance).map(|range| range.head).collect();
+        sample.sort_unstable();
+        let bounds: Vec<u64> = (1..shards).map(|at| sample[at * sample.len() / shards]).collect();
+        // A run has fewer texts than u32 has numbers, because it has fewer bytes.
+        let blocks = parallel::ranges(0..self.ranges.len() as u32, BLOCK_VALUES as u32);
+        let divided = parallel::map(blocks, |block| {
+            let mut divided = vec![Vec::new(); shards];
+            for at in block {
+                let head = self.ranges[at as usize].head;
+                divided[bounds.partition_point(|bound| *bound <= head)].push(at);
+            }
+            divided
+        });
+        parallel::map((0..shards).collect(), |shard: usize| {
+            self.encode_texts(divided.iter().flat_map(|of_block| &of_block[shard]))
+        })
+    }
+
+    /// Encodes some of the texts, given by their numbers in the order of rows. See [`TextRuns`].
+    fn encode_texts<'n>(&self, numbers: impl Iterator<Item = &'n u32> + Clone) -> Vec<u8> {
+        let TextGroups { mut groups, postings } = self.group(numbers);
+        groups.sort_unstable_by(|a, b| self.compare(&a.first, &b.first));
+        let mut out = Vec::new();
+        for Group { first, to, count, .. } in &groups {
+            let text = self.text(first);
+            let group = &postings[to - count..*to];
+            out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            out.extend_from_slice(text.as_bytes());
+            let shared = group.iter().filter(|(_, mark)| *mark == SHARED).count();
+            out.extend_from_slice(&(shared as u32).to_le_bytes());
+            let counted_at = out.len();
+            out.extend_from_slice(&[0; 4]);
+            let mut rows = 0u32;
+            let mut last = None;
+            // A row has a word once, with its best mark. It may repeat an alternative name; all of these have mark 0.
+            for (low, mark) in group.iter().filter(|(_, mark)| *mark != SHARED) {
+                if last.replace(low) != Some(low) {
+                    rows += 1;
+                    out.extend_from_slice(&low.to_le_bytes());
+                    out.push(*mark);
+                }
+            }
+            out[counted_at..][..4].copy_from_slice(&rows.to_le_bytes());
+        }
+        out
+    }
+
     /// Groups the postings of equal texts. Costs one lookup for each, where a sort compares each with many
     /// others: a chunk has several times as many words as different words.
-    fn group(&self) -> TextGroups {
+    fn group<'n>(&self, numbers: impl Iterator<Item = &'n u32> + Clone) -> TextGroups {
         let hasher = foldhash::fast::RandomState::default();
         let mut known: HashTable<u32> = HashTable::new();
         let mut groups: Vec<Group> = Vec::new();
@@ -97,7 +154,6 @@ impl Texts {
             };
             let is_same = |at: &u32| self.is_same(&groups[*at as usize].first, range);
             let at = known.find(hash, is_same).copied().unwrap_or_else(|| {
-                // A run has fewer texts than u32 has numbers, because it has fewer bytes.
                 let at = groups.len() as u32;
                 groups.push(Group { first: *range, hash, count: 0, to: 0 });
                 known.insert_unique(hash, at, |at| groups[*at as usize].hash);
@@ -106,14 +162,15 @@ impl Texts {
             groups[at as usize].count += 1;
             at
         };
-        let numbers: Vec<u32> = self.ranges.iter().map(&mut group_of).collect();
+        let texts = numbers.map(|at| &self.ranges[*at as usize]);
+        let numbers: Vec<u32> = texts.clone().map(&mut group_of).collect();
         let mut first = 0;
         for group in &mut groups {
             group.to = first;
             first += group.count;
         }
-        let mut postings = vec![(0, 0); self.ranges.len()];
-        for (range, number) in self.ranges.iter().zip(numbers) {
+        let mut postings = vec![(0, 0); numbers.len()];
+        for (range, number) in texts.zip(numbers) {
             let place = &mut groups[number as usize].to;
             postings[*place] = (range.low, range.mark);
             *place += 1;
@@ -242,10 +299,13 @@ impl NameRuns {
 
     /// Writes the names in memory, all of one chunk, as runs.
     pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
-        self.words.push(&mut self.current.words, chunk)?;
-        self.alternatives.push(&mut self.current.alternatives, chunk)?;
-        self.current.clear();
-        Ok(())
+        let NameRuns { current, words, alternatives } = self;
+        let (words, alternatives) = parallel::join(
+            || words.push(&mut current.words, chunk),
+            || alternatives.push(&mut current.alternatives, chunk),
+        );
+        current.clear();
+        words.and(alternatives)
     }
 }
 
@@ -278,33 +338,10 @@ impl TextRuns {
 
     /// Writes the texts of rows of one chunk as a run. Leaves no texts.
     pub fn push(&mut self, texts: &mut Texts, chunk: u32) -> io::Result<()> {
-        let TextGroups { groups, postings } = texts.group();
-        let groups = parallel::sort(groups, |a, b| texts.compare(&a.first, &b.first));
         let from = self.position;
-        let mut entry = Vec::new();
-        for Group { first, to, count, .. } in groups.iter().flatten() {
-            let text = texts.text(first);
-            let group = &postings[to - count..*to];
-            entry.clear();
-            entry.extend_from_slice(&(text.len() as u32).to_le_bytes());
-            entry.extend_from_slice(text.as_bytes());
-            let shared = group.iter().filter(|(_, mark)| *mark == SHARED).count();
-            entry.extend_from_slice(&(shared as u32).to_le_bytes());
-            let counted_at = entry.len();
-            entry.extend_from_slice(&[0; 4]);
-            let mut rows = 0u32;
-            let mut last = None;
-            // A row has a word once, with its best mark. It may repeat an alternative name; all of these have mark 0.
-            for (low, mark) in group.iter().filter(|(_, mark)| *mark != SHARED) {
-                if last.replace(low) != Some(low) {
-                    rows += 1;
-                    entry.extend_from_slice(&low.to_le_bytes());
-                    entry.push(*mark);
-                }
-            }
-            entry[counted_at..][..4].copy_from_slice(&rows.to_le_bytes());
-            self.spool.write_all(&entry)?;
-            self.position += entry.len();
+        for entries in texts.encode() {
+            self.spool.write_all(&entries)?;
+            self.position += entries.len();
         }
         if self.position > from {
             self.runs.push(TextRun { chunk, from, to: self.position });
@@ -313,33 +350,38 @@ impl TextRuns {
         Ok(())
     }
 
-    /// Merges the runs text by text, and `old` with them.
-    pub(super) fn merge<'b, S: TextSink, O: OldRun<&'b [u8], S>>(
-        &'b mut self,
-        old: Option<&mut O>,
-        sink: &mut S,
-    ) -> Result<(), O::Error> {
+    /// Begins to merge the runs text by text.
+    pub(super) fn merge(&mut self) -> io::Result<TextMerge<'_>> {
         let TextRuns { spool, map, runs, .. } = self;
         let spool = &**map.insert(spool.take_map()?);
-        merge(
-            runs.iter().map(|run| (run.chunk, &spool[run.from..run.to])),
-            old,
-            split_text,
-            sink,
-            |sink, chunk, bytes| {
-                let (pairs, bytes) = take_u32(bytes)?;
-                sink.share(u64::from(pairs));
-                let (count, bytes) = take_u32(bytes)?;
-                let (rows, rest) =
-                    bytes.split_at_checked(count as usize * 3).ok_or_else(cut_short)?;
-                for [low, high, mark] in rows.as_chunks::<3>().0 {
-                    let low = u32::from(u16::from_le_bytes([*low, *high]));
-                    sink.row(MarkedRow { row: chunk << 16 | low, mark: *mark });
-                }
-                Ok(rest)
-            },
-            |sink, text| Ok(sink.end(text)?),
-        )
+        let runs = runs.iter().map(|run| (run.chunk, &spool[run.from..run.to]));
+        Ok(TextMerge(Merge::new(runs, split_text)))
+    }
+}
+
+/// A merge of runs text by text.
+pub(super) struct TextMerge<'b>(Merge<'b, &'b [u8]>);
+
+impl<'b> TextMerge<'b> {
+    /// Merges the runs, and `old` with them, until the sink is full. Returns whether the last text has ended.
+    pub fn run<S: TextSink, O: OldRun<&'b [u8], S>>(
+        &mut self,
+        old: Option<&mut O>,
+        sink: &mut S,
+    ) -> Result<bool, O::Error> {
+        let take = |sink: &mut S, chunk, bytes: &'b [u8]| {
+            let (pairs, bytes) = take_u32(bytes)?;
+            sink.share(u64::from(pairs));
+            let (count, bytes) = take_u32(bytes)?;
+            let (rows, rest) = bytes.split_at_checked(count as usize * 3).ok_or_else(cut_short)?;
+            for [low, high, mark] in rows.as_chunks::<3>().0 {
+                let low = u32::from(u16::from_le_bytes([*low, *high]));
+                sink.row(MarkedRow { row: chunk << 16 | low, mark: *mark });
+            }
+            Ok(rest)
+        };
+        let finish = |sink: &mut S, text: &'b [u8]| Ok(sink.end(text)?);
+        self.0.run(old, sink, &mut Entries { split: split_text, take, finish }, S::is_full)
     }
 }
 
@@ -360,6 +402,11 @@ pub(super) trait TextSink {
 
     /// Ends the current text.
     fn end(&mut self, text: &[u8]) -> io::Result<()>;
+
+    /// Whether the merge stops after the current text.
+    fn is_full(&self) -> bool {
+        false
+    }
 }
 
 fn cut_short() -> io::Error {

@@ -12,7 +12,7 @@ use std::{io, path::Path};
 use pinakes_format::index::dictionary::{Dictionary, DictionaryCursor, EntryRows};
 use pinakes_format::storage::mmap::Map;
 
-use crate::link::index::dictionary::DictionaryMerge;
+use crate::link::index::dictionary::MergedTexts;
 use crate::link::index::dictionary::names::{MarkedRow, TextRuns, TextSink};
 use crate::link::index::dictionary::word_state::{WordState, WordStateWriter};
 use crate::link::index::runs::{NoRun, OldRun};
@@ -56,7 +56,7 @@ impl<'u> OldTexts<'u> {
     }
 
     /// Moves the first text to `text`, and its rows and pairs to a merge.
-    fn take_first(&mut self, merge: &mut DictionaryMerge<'_, '_>) -> Taken<()> {
+    fn take_first(&mut self, merge: &mut MergedTexts) -> Taken<()> {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         text.extend_from_slice(self.first().unwrap_or_default());
@@ -87,28 +87,22 @@ impl<'u> OldTexts<'u> {
         &self,
         rows: EntryRows<'_>,
         state: Option<&WordState<'_>>,
-        merge: &mut DictionaryMerge<'_, '_>,
+        merge: &mut MergedTexts,
     ) -> Taken<()> {
         let is_listed = matches!(rows, EntryRows::Postings(_));
         let marks = state.map_or(0, |state| state.rows);
-        if is_listed && merge.words.is_some() && marks != rows.count() as usize {
+        if is_listed && merge.has_state && marks != rows.count() as usize {
             return Err(TakeOver::contradiction("a word has another number of rows"));
         }
         let row_map = self.unchanged.row_map();
         // Both ascend: old rows, numbered as they are now, and the rows of changed records.
-        let changed = std::mem::take(&mut merge.pending);
-        let mut rest = changed.iter().copied().peekable();
-        let mut outcome = Ok(());
+        let mut changed = merge.rows.split_off(merge.rows_from()).into_iter().peekable();
         let mut add = |old: u32, mark: u8| {
-            let Some(row) = row_map.get(old).filter(|_| outcome.is_ok()) else { return };
-            while let Some(new) = rest.next_if(|new| new.row < row) {
-                if let Err(error) = merge.write_row(new) {
-                    outcome = Err(error);
-                }
+            let Some(row) = row_map.get(old) else { return };
+            while let Some(new) = changed.next_if(|new| new.row < row) {
+                merge.rows.push(new);
             }
-            if let Err(error) = merge.write_row(MarkedRow { row, mark }) {
-                outcome = Err(error);
-            }
+            merge.rows.push(MarkedRow { row, mark });
         };
         let visited = match rows {
             EntryRows::Inline(rows) => rows.each(add),
@@ -121,16 +115,12 @@ impl<'u> OldTexts<'u> {
             }
         };
         visited.map_err(self.unchanged.failure())?;
-        outcome?;
-        // The rows that follow are written when the text ends.
-        let written = changed.len() - rest.len();
-        merge.pending = changed;
-        merge.pending.drain(..written);
+        merge.rows.extend(changed);
         Ok(())
     }
 }
 
-impl OldRun<&[u8], DictionaryMerge<'_, '_>> for OldTexts<'_> {
+impl OldRun<&[u8], MergedTexts> for OldTexts<'_> {
     type Error = TakeOver<io::Error>;
 
     fn is_before(&self, text: Option<&&[u8]>) -> bool {
@@ -141,11 +131,11 @@ impl OldRun<&[u8], DictionaryMerge<'_, '_>> for OldTexts<'_> {
         self.first() == Some(*text)
     }
 
-    fn take(&mut self, merge: &mut DictionaryMerge<'_, '_>) -> Taken<()> {
+    fn take(&mut self, merge: &mut MergedTexts) -> Taken<()> {
         self.take_first(merge)
     }
 
-    fn take_alone(&mut self, merge: &mut DictionaryMerge<'_, '_>) -> Taken<()> {
+    fn take_alone(&mut self, merge: &mut MergedTexts) -> Taken<()> {
         self.take_first(merge)?;
         Ok(merge.end(&self.text)?)
     }
@@ -158,7 +148,7 @@ fn cut() -> TakeOver<io::Error> {
 /// Writes the common prefixes of dropped rows as a state of words.
 pub(super) fn shared_prefixes(mut runs: TextRuns, scratch: &Path) -> io::Result<Map> {
     let mut prefixes = SharedPrefixes { writer: WordStateWriter::new(scratch), shared: 0 };
-    runs.merge(None::<&mut NoRun>, &mut prefixes)?;
+    runs.merge()?.run(None::<&mut NoRun>, &mut prefixes)?;
     prefixes.writer.finish().take_map()
 }
 

@@ -56,10 +56,10 @@ impl TermRuns {
         }
     }
 
-    /// Adds an encoded batch of the next rows. Leaves an empty buffer.
-    pub fn push(&mut self, batch: &mut Vec<u8>) {
+    /// Adds an encoded batch of the next rows.
+    pub fn push(&mut self, batch: Vec<u8>) {
         self.held_bytes += batch.len();
-        self.batches.push(std::mem::take(batch));
+        self.batches.push(batch);
     }
 
     /// Bytes in memory.
@@ -279,7 +279,7 @@ mod tests {
                 }
                 let mut encoded = Vec::new();
                 batch.encode(&mut encoded, &shared);
-                runs.push(&mut encoded);
+                runs.push(encoded);
                 shared.share_learned();
             }
             runs.close_run(chunk).unwrap();

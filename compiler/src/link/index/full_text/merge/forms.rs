@@ -1,9 +1,10 @@
 //! The forms of terms: their numbers in this index, and the table from a form to its terms.
 
+use std::cmp::Ordering;
 use std::io;
 use std::io::{Read, Write};
 
-use pinakes_format::index::full_text::{FORMS_MAX, FullTextWriter};
+use pinakes_format::index::full_text::{FORMS_MAX, FormsWriter};
 
 use crate::external_sort::{Spill, read_array};
 use crate::link::index::full_text::merge::parts::PartReader;
@@ -58,20 +59,54 @@ fn take_forms(mut bytes: &[u8]) -> io::Result<Vec<&[u8]>> {
     Ok(forms)
 }
 
-/// A form, and its number among the forms of a term.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+/// A form, a term, and the number of the form among those of the term. One buffer has both texts, because there are many.
 pub(super) struct FormOfTerm {
-    form: Vec<u8>,
-    stem: Vec<u8>,
+    texts: Box<[u8]>,
+    form_bytes: u16,
     number: u16,
 }
+
+impl FormOfTerm {
+    fn form(&self) -> &[u8] {
+        &self.texts[..self.form_bytes.into()]
+    }
+
+    fn stem(&self) -> &[u8] {
+        &self.texts[self.form_bytes.into()..]
+    }
+
+    fn key(&self) -> (&[u8], &[u8], u16) {
+        (self.form(), self.stem(), self.number)
+    }
+}
+
+impl Ord for FormOfTerm {
+    fn cmp(&self, other: &FormOfTerm) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for FormOfTerm {
+    fn partial_cmp(&self, other: &FormOfTerm) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for FormOfTerm {
+    fn eq(&self, other: &FormOfTerm) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for FormOfTerm {}
 
 /// The forms of a term that are kept apart.
 pub(super) fn of_term(stem: &[u8], forms: &[Vec<u8>]) -> Vec<FormOfTerm> {
     let numbered = (0..).zip(forms.iter().take(FORMS_MAX));
     let of_term = |(number, form): (u16, &Vec<u8>)| FormOfTerm {
-        form: form.clone(),
-        stem: stem.to_vec(),
+        texts: [form, stem].concat().into(),
+        // A folded word is shorter.
+        form_bytes: form.len() as u16,
         number,
     };
     numbered.map(of_term).collect()
@@ -79,43 +114,40 @@ pub(super) fn of_term(stem: &[u8], forms: &[Vec<u8>]) -> Vec<FormOfTerm> {
 
 impl Spill for FormOfTerm {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let lengths = [self.form.len() as u16, self.stem.len() as u16, self.number];
+        let lengths = [self.form_bytes, self.texts.len() as u16, self.number];
         lengths.iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
-        out.write_all(&self.form)?;
-        out.write_all(&self.stem)
+        out.write_all(&self.texts)
     }
 
     fn read(input: &mut impl Read) -> io::Result<Option<FormOfTerm>> {
         let Some([a, b, c, d, e, f]) = read_array(input)? else { return Ok(None) };
-        let mut text = |length: [u8; 2]| {
-            let mut text = vec![0; usize::from(u16::from_le_bytes(length))];
-            input.read_exact(&mut text).map(|()| text)
-        };
-        let (form, stem) = (text([a, b])?, text([c, d])?);
-        Ok(Some(FormOfTerm { form, stem, number: u16::from_le_bytes([e, f]) }))
+        let [form_bytes, bytes, number] = [[a, b], [c, d], [e, f]].map(u16::from_le_bytes);
+        let mut texts = vec![0; bytes.into()];
+        input.read_exact(&mut texts)?;
+        Ok(Some(FormOfTerm { texts: texts.into(), form_bytes, number }))
     }
 
     fn heap_bytes(&self) -> usize {
-        self.form.len() + self.stem.len()
+        self.texts.len()
     }
 }
 
 /// Writes the forms, each with all its terms.
 pub(super) fn write_forms(
-    writer: &mut FullTextWriter,
+    writer: &mut FormsWriter,
     sorted: impl Iterator<Item = io::Result<FormOfTerm>>,
 ) -> io::Result<()> {
     let mut same: Vec<FormOfTerm> = Vec::new();
     let mut end = |same: &mut Vec<FormOfTerm>| -> io::Result<()> {
         if let Some(first) = same.first() {
-            writer.push_form(&first.form, same.iter().map(|of| (of.stem.as_slice(), of.number)))?;
+            writer.push(first.form(), same.iter().map(|of| (of.stem(), of.number)))?;
         }
         same.clear();
         Ok(())
     };
     for of in sorted {
         let of = of?;
-        if same.first().is_some_and(|first| first.form != of.form) {
+        if same.first().is_some_and(|first| first.form() != of.form()) {
             end(&mut same)?;
         }
         same.push(of);

@@ -19,7 +19,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pinakes_format::index::full_text::{
-    BLOCK_POSTINGS, EncodedTerm, FullText, FullTextWriter, NO_ROW, TermEncoder,
+    BLOCK_POSTINGS, EncodedTerm, EncodedTerms, FormsWriter, FullText, FullTextWriter, NO_ROW,
+    TermEncoder,
 };
 use pinakes_format::storage::{Header, Written};
 
@@ -43,11 +44,8 @@ impl TermRuns {
         Sorting { scratch, memory_bytes }: Sorting<'_>,
     ) -> Taken<Written> {
         let spool = self.spool.take_map()?;
-        let mut writer = TermWriter {
-            file: FullTextWriter::create(path, header)?,
-            forms: Sorter::new(scratch, memory_bytes),
-            large: None,
-        };
+        let mut writer = TermWriter { file: FullTextWriter::create(path, header)?, large: None };
+        let mut forms = Sorter::new(scratch, memory_bytes);
         let mut state = TermMerge::new(memory_bytes / 2);
         let old = old.map(|(unchanged, index)| OldTerms::open(unchanged, index)).transpose()?;
         let mut ranges = TermRanges::new(&self, &spool, old);
@@ -59,26 +57,32 @@ impl TermRuns {
             }
             // Some threads collect the terms of a wave, others encode those of the wave before, and one writes those before that.
             let collect = || if has_ended { Ok(true) } else { ranges.collect(&mut state) };
-            let written = std::mem::take(&mut encoded);
-            let (written, (next, ended)) = parallel::join(
-                || parallel::step("write terms", || writer.write_wave(written)),
-                || {
-                    parallel::join(
-                        || {
-                            parallel::step("encode terms", || {
-                                parallel::try_map(wave, Piece::encode)
-                            })
-                        },
-                        || parallel::step("collect terms", collect),
-                    )
-                },
-            );
+            let mut written = std::mem::take(&mut encoded);
+            let of_terms = written.iter_mut().map(EncodedPiece::take_forms).collect();
+            let mut keep = |of_terms: Vec<Vec<FormOfTerm>>| {
+                of_terms.into_iter().flatten().try_for_each(|form| forms.push(form))
+            };
+            let write = || -> Taken<()> {
+                let write = || parallel::step("write terms", || writer.write_wave(written));
+                let (of_large, kept) = parallel::join(write, || keep(of_terms));
+                kept?;
+                Ok(keep(vec![of_large?])?)
+            };
+            let encode =
+                || parallel::step("encode terms", || parallel::try_map(wave, Piece::encode));
+            let collect = || parallel::step("collect terms", collect);
+            let (written, (next, ended)) =
+                parallel::join(write, || parallel::join(encode, collect));
             written?;
             (encoded, has_ended) = (next?, ended?);
         }
-        let TermWriter { mut file, forms, .. } = writer;
-        parallel::step("write forms", || write_forms(&mut file, forms.finish()?))?;
-        Ok(parallel::step("close texts", || file.finish())?)
+        let mut forms_writer = FormsWriter::new(scratch)?;
+        let (written, ended) = parallel::join(
+            || parallel::step("write forms", || write_forms(&mut forms_writer, forms.finish()?)),
+            || parallel::step("close terms", || writer.file.end_terms()),
+        );
+        written?;
+        Ok(parallel::step("close texts", || ended?.finish(forms_writer))?)
     }
 }
 
@@ -197,7 +201,7 @@ enum Piece<'b, 'u> {
 
 /// Terms and parts of terms in the form of the index.
 enum EncodedPiece<'b, 'u> {
-    Terms(Vec<Encoded>),
+    Terms(EncodedTerms, Vec<FormOfTerm>),
     Segment { term: Arc<LargeTerm<'b>>, postings: Option<EncodedTerm>, is_last: bool },
     Streamed(MergedTerm<'b, 'u>),
 }
@@ -373,9 +377,15 @@ impl<'b, 'u> Piece<'b, 'u> {
         let mut encoder = TermEncoder::default();
         Ok(match self {
             Piece::Terms(terms, _) => {
-                let encode = |term: MergedTerm<'_, '_>| term.encode(&mut encoder, |_| Ok(()));
-                let encoded = terms.into_iter().map(encode).filter_map(Taken::transpose);
-                EncodedPiece::Terms(encoded.collect::<Taken<_>>()?)
+                let (mut encoded, mut forms) = (EncodedTerms::default(), Vec::new());
+                for term in terms {
+                    if let Some(of_term) = term.encode(&mut encoder, |_| Ok(()))? {
+                        encoded.push(&of_term.stem, &of_term.term);
+                        encoder.reuse(of_term.term);
+                        forms.extend(of_term.forms);
+                    }
+                }
+                EncodedPiece::Terms(encoded, forms)
             }
             Piece::Segment(segment) => {
                 let postings = segment.encode(&mut encoder)?;
@@ -384,6 +394,16 @@ impl<'b, 'u> Piece<'b, 'u> {
             }
             Piece::Streamed(term, _) => EncodedPiece::Streamed(term),
         })
+    }
+}
+
+impl EncodedPiece<'_, '_> {
+    /// Takes the forms of small terms.
+    fn take_forms(&mut self) -> Vec<FormOfTerm> {
+        match self {
+            EncodedPiece::Terms(_, forms) => std::mem::take(forms),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -416,20 +436,17 @@ impl Segment<'_> {
 /// Writes encoded terms.
 struct TermWriter {
     file: FullTextWriter,
-    forms: Sorter<FormOfTerm>,
     /// The postings so far of the large term that is written.
     large: Option<EncodedTerm>,
 }
 
 impl TermWriter {
-    fn write_wave(&mut self, wave: Vec<EncodedPiece<'_, '_>>) -> Taken<()> {
+    /// Writes terms. Returns the forms of large terms.
+    fn write_wave(&mut self, wave: Vec<EncodedPiece<'_, '_>>) -> Taken<Vec<FormOfTerm>> {
+        let mut of_large = Vec::new();
         for piece in wave {
             match piece {
-                EncodedPiece::Terms(terms) => {
-                    for Encoded { stem, forms, term } in terms {
-                        self.write(&stem, forms, term)?;
-                    }
-                }
+                EncodedPiece::Terms(terms, _) => self.file.push_terms(&terms)?,
                 EncodedPiece::Segment { term, postings, is_last } => {
                     if let Some(postings) = postings {
                         match &mut self.large {
@@ -443,7 +460,8 @@ impl TermWriter {
                     }
                     if is_last && let Some(mut large) = self.large.take() {
                         large.end(stem, &forms.forms);
-                        self.write(stem, of_term(stem, &forms.forms), large)?;
+                        self.file.push_term(stem, large)?;
+                        of_large.extend(of_term(stem, &forms.forms));
                     }
                 }
                 EncodedPiece::Streamed(term) => {
@@ -455,17 +473,13 @@ impl TermWriter {
                         }
                     });
                     if let Some(Encoded { stem, forms, term }) = encoded? {
-                        self.write(&stem, forms, term)?;
+                        self.file.push_term(&stem, term)?;
+                        of_large.extend(forms);
                     }
                 }
             }
         }
-        Ok(())
-    }
-
-    fn write(&mut self, stem: &[u8], forms: Vec<FormOfTerm>, term: EncodedTerm) -> io::Result<()> {
-        self.file.push_term(stem, term)?;
-        forms.into_iter().try_for_each(|form| self.forms.push(form))
+        Ok(of_large)
     }
 }
 
