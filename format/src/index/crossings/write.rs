@@ -117,7 +117,7 @@ impl<'s> FrequentTerms<'s> {
     ///
     /// Fails if the postings are damaged, or have a row that the order lacks.
     pub fn count_along(&self, term: usize, order: &CountedRows) -> Result<TermCounts, ReadError> {
-        let ranks = order.ranks.as_chunks::<4>().0;
+        let ranks = numbers(&order.ranks);
         let mut counts = vec![0u8; self.rows.div_ceil(BLOCK_RANKS)];
         let mut is_known = true;
         self.postings[term].each(|row| {
@@ -185,8 +185,7 @@ impl CountedRows {
             failed
         })?;
         let ranks = placed(rows, window, directory, |place| {
-            let ranked = (0..).zip(by_rank.as_chunks::<4>().0);
-            for (rank, row) in ranked {
+            for (rank, row) in (0..).zip(numbers(&by_rank)) {
                 place(u32::from_le_bytes(*row), rank);
             }
             Ok(())
@@ -234,6 +233,11 @@ fn placed(
     all.take_map()
 }
 
+/// The numbers that [`placed`] has collected.
+fn numbers(map: &Map) -> &[[u8; 4]] {
+    map.bytes(0..map.len()).as_chunks().0
+}
+
 impl CrossingsWriter {
     /// Creates `path` and writes the header.
     ///
@@ -270,7 +274,8 @@ impl CrossingsWriter {
     ///
     /// Fails if the file cannot be written.
     pub fn begin_order(&mut self, order: &CountedRows) -> io::Result<()> {
-        order.rows.as_ref().map_or(Ok(()), |rows| self.file.write_all(rows))
+        let Some(rows) = &order.rows else { return Ok(()) };
+        self.file.write_all(rows.bytes(0..rows.len()))
     }
 
     /// Appends the counts of the next term along the order.
