@@ -118,6 +118,14 @@ fn index_sizes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
             bytes: citations.archive().len() as u64,
         });
     }
+    if let Ok(Some(crossings)) = snapshot.crossings(entity) {
+        sizes.push(IndexSize {
+            path: "counts of frequent terms".to_owned(),
+            file: FileKind::Crossings.file_name(),
+            terms: Some(crossings.terms().len()),
+            bytes: crossings.archive().len() as u64,
+        });
+    }
     if let Ok(Some(index)) = snapshot.full_text(entity) {
         // Each part of the file has a line, which tells which of them takes the space.
         let (postings, positions) = index.region_bytes();
