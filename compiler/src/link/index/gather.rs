@@ -125,7 +125,7 @@ impl Linker<'_> {
             }
             let of_chunks = wave.chunk_by(|a, b| chunk_of(*a) == chunk_of(*b));
             let batches = of_chunks.flat_map(|rows| rows.chunks(CHANGED_BATCH_ROWS));
-            let batches: Vec<_> = batches.map(|rows| rows.to_vec().into_iter()).collect();
+            let batches: Vec<_> = batches.map(<[u32]>::to_vec).map(Vec::into_iter).collect();
             (!batches.is_empty()).then(|| Wave::extract(extractor, batches)).transpose()
         };
         add_waves(extractor, next_wave, add)
