@@ -53,8 +53,8 @@ use crate::link::index::directory::EntityDirectory;
 use crate::link::index::extract::{Extractor, Reads};
 use crate::link::index::full_text::TermRuns;
 use crate::link::index::gather::IndexBuilders;
-use crate::link::index::orders::OrderWriter;
 use crate::link::index::orders::old::OldOrders;
+use crate::link::index::orders::{OrderWriter, SORTED_TOGETHER};
 use crate::link::index::prefix_stats::PrefixStats;
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Earlier, Unchanged};
@@ -254,7 +254,7 @@ impl Linker<'_> {
             draft: out.draft,
             entity: out.entity,
             scratch: &self.scratch,
-            memory_bytes: self.index_bytes(),
+            memory_bytes: self.index_bytes() / SORTED_TOGETHER,
             old: unchanged.map(old).transpose()?,
         };
         let header = out.header(FileKind::Orders);

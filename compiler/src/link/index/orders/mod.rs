@@ -1,8 +1,8 @@
 //! Orders: the sort keys of each order are written as a column, sorted, and merged with the previous snapshot's order.
 //!
 //! ```text
-//! one thread      sort year   sort title    sort updated   …
-//! another thread              write year    write title    write updated
+//! four tasks      sort year, title, date, …   sort updated, …
+//! another task                                write year, title, date, …
 //! ```
 //!
 //! An order of the previous snapshot lists its rows by value, so that its unchanged rows are a sorted run (`old`). From
@@ -15,6 +15,7 @@ mod values;
 use std::io;
 use std::io::{BufReader, Read, Write};
 use std::iter::Peekable;
+use std::ops::Range;
 use std::path::Path;
 
 use pinakes_format::entity::Entity;
@@ -33,10 +34,14 @@ use crate::link::index::orders::texts::{KeptTextsBuilder, TextMerge};
 use crate::link::index::orders::values::OrderValues;
 use crate::link::index::sort_key::{SortKey, SortText, read_number, read_optional, read_row};
 use crate::link::index::unchanged::Taken;
+use crate::link::take_over::TakeOver;
 use crate::parallel;
 
 /// The sections of an order of texts, whose values are in the records.
 const TEXT_PARTS: OrderParts = OrderParts::All { has_values: false };
+
+/// The orders that are sorted at the same time.
+pub(crate) const SORTED_TOGETHER: usize = 4;
 
 /// The sort keys of every order, in row order: of all rows, or of the changed rows.
 pub(crate) struct Columns<'a> {
@@ -52,6 +57,7 @@ pub(crate) struct OrderWriter<'a> {
     pub draft: &'a Snapshot,
     pub entity: Entity,
     pub scratch: &'a Path,
+    /// Bytes for the sort of one order.
     pub memory_bytes: usize,
     /// The orders of unchanged rows; `None` from scratch.
     pub old: Option<OldOrders<'a>>,
@@ -84,51 +90,60 @@ impl<'a> Columns<'a> {
         columns.try_for_each(|(spool, column)| spool.write_all(column))
     }
 
-    /// Sorts and writes every order. One thread writes an order while another sorts the next. Orders of texts with the
-    /// same column are sorted once.
+    /// Sorts and writes every order. One thread writes some orders while others sort the next. Orders of texts with the same
+    /// column are sorted once.
     pub fn write(
         &mut self,
         writing: &OrderWriter<'_>,
         path: &Path,
         header: Header,
     ) -> Taken<Written> {
-        let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
         let Columns { keys, spools, same: candidates } = self;
-        // The passes that a later order may have in common.
-        let mut passes: Vec<Option<FirstPass>> = spools.iter().map(|_| None).collect();
-        let mut ready: Option<(usize, SortedOrder)> = None;
-        for (number, (order, spool)) in keys.orders.iter().zip(spools).enumerate() {
-            // The changed rows have the same texts. The unchanged rows must have, too.
-            let same = match &writing.old {
-                Some(old) => old.same(number, candidates[number])?,
-                None => candidates[number],
-            };
-            let write = || match &mut ready {
-                Some((_, sorted)) => parallel::step("write order", || {
-                    writer.push_pass(&mut sorted.pass, sorted.parts)
-                }),
-                None => Ok(()),
-            };
-            let sort_next = || {
-                let column = BufReader::with_capacity(1 << 18, spool.take()?);
-                writing.sort(number, order, column)
-            };
-            let (written, sorted) =
-                parallel::join(write, || same.is_none().then(sort_next).transpose());
+        let count = keys.orders.len();
+        // The changed rows have the same texts. The unchanged rows must have, too.
+        let same = |number: usize| match &writing.old {
+            Some(old) => old.same(number, candidates[number]),
+            None => Ok(candidates[number]),
+        };
+        let same = (0..count).map(same).collect::<Taken<Vec<_>>>()?;
+        let mut writer =
+            OrdersWriter::create(path, header, writing.memory_bytes * SORTED_TOGETHER)?;
+        let mut write = |numbers: Range<usize>, sorted: &mut [Option<SortedOrder>]| {
+            parallel::step("write order", || {
+                for number in numbers {
+                    let of = same[number].unwrap_or(number);
+                    let order = sorted[of].as_mut();
+                    let order = order.ok_or_else(|| io::Error::other("an order was not sorted"))?;
+                    writer.push_pass(&mut order.pass, order.parts)?;
+                    if !same[number + 1..].contains(&Some(of)) {
+                        sorted[of] = None;
+                    }
+                }
+                Ok::<_, io::Error>(())
+            })
+        };
+        let mut sorted: Vec<Option<SortedOrder>> = (0..count).map(|_| None).collect();
+        for from in (0..count).step_by(SORTED_TOGETHER) {
+            let numbers = (from..count.min(from + SORTED_TOGETHER)).zip(&mut spools[from..]);
+            let columns = numbers.filter(|(number, _)| same[*number].is_none());
+            let columns = columns.map(|(number, spool)| Ok((number, spool.take()?)));
+            let columns = columns.collect::<io::Result<Vec<_>>>()?;
+            let before = from.saturating_sub(SORTED_TOGETHER)..from;
+            let (written, next) = parallel::join(
+                || write(before, &mut sorted),
+                || {
+                    parallel::try_map(columns, |(number, column)| {
+                        let column = BufReader::with_capacity(1 << 18, column);
+                        let order = writing.sort(number, &keys.orders[number], column)?;
+                        Ok::<_, TakeOver<io::Error>>((number, order))
+                    })
+                },
+            );
             written?;
-            if let Some((number, sorted)) = ready.take() {
-                passes[number] = candidates.contains(&Some(number)).then_some(sorted.pass);
-            }
-            ready = sorted?.map(|sorted| (number, sorted));
-            if let Some(earlier) = same {
-                let pass = passes[earlier].as_mut();
-                let pass = pass.ok_or_else(|| io::Error::other("an order was not sorted"))?;
-                parallel::step("write order", || writer.push_pass(pass, TEXT_PARTS))?;
-            }
+            next?.into_iter().for_each(|(number, order)| sorted[number] = Some(order));
         }
-        if let Some((_, sorted)) = &mut ready {
-            writer.push_pass(&mut sorted.pass, sorted.parts)?;
-        }
+        let last = count.saturating_sub(1) / SORTED_TOGETHER * SORTED_TOGETHER;
+        write(last..count, &mut sorted)?;
         Ok(writer.finish()?)
     }
 }
