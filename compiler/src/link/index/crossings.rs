@@ -34,8 +34,8 @@ impl Linker<'_> {
         let order = |number: usize| -> Result<Order<'_>, ReadError> {
             orders.order(number, &keys.orders[number], out.draft.ids(entity))
         };
-        let unreadable = || unreadable(entity, None::<u32>);
-        let frequent = FrequentTerms::find(&lists, keys, rows).map_err(unreadable())?;
+        let frequent = FrequentTerms::find(&lists, keys, rows);
+        let frequent = frequent.map_err(unreadable(entity, None::<u32>))?;
         let count = frequent.terms().len();
         let header = out.header(FileKind::Crossings);
         out.write(FileKind::Crossings, |path| {

@@ -7,8 +7,7 @@
 //! language:en|de                  date:desc                by date                   all
 //! ```
 //!
-//! Cost: log2 of the rows to find a block of 64 ranks, then the ranks that hold the page. The row of each is looked up in the
-//! posting lists. Up to 1,000 suppressed records are placed among the ranks, at a read or two each.
+//! Cost: log2 of the rows to find a block of 64 ranks, then a lookup in the posting lists for each rank that holds the page. Up to 1,000 suppressed records are placed among the ranks, at a read or two each.
 
 use std::ops::Range;
 
@@ -311,16 +310,14 @@ fn split<'q, 's>(
 
 /// The lists of a clause that is one frequent term.
 fn lists_of(clause: &Clause<'_>, file: &CrossingsFile) -> Option<usize> {
-    match (clause.leaves.as_slice(), clause.is_negated) {
-        ([Leaf::Postings(list)], false) => Some(file.terms()[file.find(list)?].lists as usize),
-        _ => None,
-    }
+    let term = file.find(clause.single_list()?)?;
+    Some(file.terms()[term].lists as usize)
 }
 
 /// The ranks of the rows of a clause that is one value of the first key.
 fn run_of(clause: &Clause<'_>, order: CountedOrder<'_>) -> Result<Range<u32>, ReadError> {
     let mut any = None;
-    if let [Leaf::Postings(list)] = clause.leaves.as_slice() {
+    if let Some(list) = clause.single_list() {
         list.each(|row| {
             any = Some(row);
             false

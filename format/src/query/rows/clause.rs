@@ -38,6 +38,14 @@ impl<'s> Clause<'s> {
         Clause { is_negated: false, leaves, text: String::new() }
     }
 
+    /// The posting list whose rows are those that match; `None` if the clause is anything else.
+    pub fn single_list(&self) -> Option<&Postings<'s>> {
+        match (self.leaves.as_slice(), self.is_negated) {
+            ([Leaf::Postings(list)], false) => Some(list),
+            _ => None,
+        }
+    }
+
     /// An upper bound of the rows that match, out of `rows`.
     pub fn count_max(&self, rows: u32) -> u64 {
         let union: u64 = self.leaves.iter().map(|leaf| leaf.count_max(rows)).sum();

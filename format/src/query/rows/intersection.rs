@@ -314,7 +314,7 @@ impl<'s> Intersection<'s> {
     /// Counts the matching rows of each chunk. A single posting list is counted from its directory, without its rows.
     pub fn chunk_counts(&self, deadline: Deadline<'_>) -> Result<Vec<u32>, QueryError> {
         if let [clause] = self.clauses.as_slice()
-            && let ([Leaf::Postings(list)], false) = (clause.leaves.as_slice(), clause.is_negated)
+            && let Some(list) = clause.single_list()
         {
             let mut counts = list.chunk_counts(self.chunks())?;
             for suppressed in self.suppressed.chunk_by(|one, other| one >> 16 == other >> 16) {
@@ -345,10 +345,7 @@ impl<'s> Intersection<'s> {
         let (Some(file), [one, other]) = (self.crossings, self.clauses.as_slice()) else {
             return Ok(None);
         };
-        let term = |clause: &Clause<'s>| match (clause.leaves.as_slice(), clause.is_negated) {
-            ([Leaf::Postings(list)], false) => file.find(list),
-            _ => None,
-        };
+        let term = |clause: &Clause<'s>| file.find(clause.single_list()?);
         let (Some(first), Some(second)) = (term(one), term(other)) else { return Ok(None) };
         if first == second {
             return Ok(None);
