@@ -81,8 +81,8 @@ pub fn name_of(schema: &Schema) -> String {
     }
 }
 
-/// Describes the indexes of an entity: one line per posting lists, one per order, one per counted order, one per
-/// path of target rows, one with the paths of the searched names, and one per searched text. Empty if the entity has no index.
+/// Describes the indexes of an entity: one line per posting lists, order, counted order, path of target rows and searched
+/// text. The crossed lists have one line together, and so have the paths of the searched names. Empty if the entity has no index.
 pub fn describe_keys(entity: Entity) -> String {
     let keys = keys_of(entity);
     let mut text = String::new();
