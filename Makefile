@@ -11,13 +11,15 @@ SECONDS ?= 60
 # Most tests wait for child processes, so more threads than cores run faster.
 TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
 FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container parquet manifest
+SOAK_PARTS := attack requests crashes switches schemathesis sizes random nights
+SOAK := tests/scratch cargo test --profile soak --locked --workspace
 FUZZ := target/fuzz
 # Where tests say that they are skipped.
 SKIPS := $(CURDIR)/target/skips.txt
 BUILD_BENCH := cargo build --release --locked -p pinakes-compiler -p pinakes-server && \
 	cargo build --release --locked --manifest-path tests/bench/Cargo.toml --target-dir target
 
-.PHONY: run build test lint bench soak fuzz bless site wheel-test archive-test packages packages-twice packages-test
+.PHONY: run build test lint bench soak soak-build $(addprefix soak-,$(SOAK_PARTS)) fuzz bless site wheel-test archive-test packages packages-twice packages-test
 
 run: ## Build both programs, compile the sample and serve it
 	@cargo build --profile quick --locked -p pinakes-compiler -p pinakes-server
@@ -67,22 +69,41 @@ bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUT
 	@target/wheel/bench/bin/pip install --quiet target/wheel/dist/*.whl pyarrow==26.0.1
 	@target/wheel/bench/bin/python tests/bench/python.py target/bench/snapshots-$(OUTPUTS)
 
-soak: ## Long tests: attackers of seven kinds at once, mutated requests (REQUESTS=10000000), crashes, random queries, Schemathesis, large dumps
+# The parts follow one another; `make -k soak` goes on after one that fails.
+soak: $(addprefix soak-,$(SOAK_PARTS)) ## Long tests: attackers of seven kinds at once, mutated requests (REQUESTS=10000000), crashes, random queries, Schemathesis, large dumps
+
+soak-build:
+	@cargo build --profile soak --locked --workspace --bins --tests
+
+soak-attack:
 	@$(BUILD_BENCH)
 	@target/release/pinakes-bench attack
-	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test http_fuzz -- --nocapture
-	@PINAKES_CRASHES=all PINAKES_KILLS=1000 cargo test --release --locked -p pinakes-tests --test builds crashes:: -- --nocapture
-	@PINAKES_SWAPS=100 cargo test --release --locked -p pinakes-tests --test hosts http::swap -- --nocapture --test-threads 1
+
+soak-requests: soak-build
+	@PINAKES_MUTATED=$(REQUESTS) $(SOAK) --test http_fuzz -- --nocapture
+
+soak-crashes: soak-build
+	@PINAKES_CRASHES=all PINAKES_KILLS=1000 $(SOAK) --test builds crashes:: -- --nocapture
+
+soak-switches: soak-build
+	@PINAKES_SWAPS=100 $(SOAK) --test hosts http::swap -- --nocapture --test-threads 1
+
+soak-schemathesis: soak-build
 	@PINAKES_SCHEMATHESIS_SECONDS=1800 PINAKES_SCHEMATHESIS_EXAMPLES=200 \
-		cargo test --release --locked -p pinakes-tests --test hosts schemathesis_finds -- --nocapture
+		$(SOAK) --test hosts schemathesis_finds -- --nocapture
+
+soak-sizes: soak-build
 	@PINAKES_PARTS=100000 PINAKES_SAME_NAMES=1000000 PINAKES_LONG_NAMES=577000 PINAKES_CHAIN=1000000 \
-		cargo test --release --locked -p pinakes-tests --test builds -- \
-		many_files_take_few names_that_are_hardly many_names_stay long_chain
-	@PINAKES_TIMES=50 cargo test --release --locked -p pinakes-tests --test answers
-	@PINAKES_TIMES=50 cargo test --release --locked -p pinakes-tests --test builds -- legacy:: subset:: suppression::equal
-	@PINAKES_TIMES=50 cargo test --release --locked -p pinakes-tests --test hosts openalex::queries
-	@PINAKES_TIMES=50 cargo test --release --locked -p pinakes-tests --test mirrors integrity::
-	@PINAKES_NIGHTS_SEEDS=200 cargo test --release --locked -p pinakes-tests --test builds nights::
+		$(SOAK) --test builds -- many_files_take_few names_that_are_hardly many_names_stay long_chain
+
+soak-random: soak-build
+	@PINAKES_TIMES=50 $(SOAK) --test answers
+	@PINAKES_TIMES=50 $(SOAK) --test builds -- legacy:: subset:: suppression::equal
+	@PINAKES_TIMES=50 $(SOAK) --test hosts openalex::queries
+	@PINAKES_TIMES=50 $(SOAK) --test mirrors integrity::
+
+soak-nights: soak-build
+	@PINAKES_NIGHTS_SEEDS=200 $(SOAK) --test builds nights::
 
 fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler
 	@cargo build --locked -p pinakes-compiler
