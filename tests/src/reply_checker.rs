@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{
     client::{self, Response},
@@ -74,7 +74,10 @@ impl ReplyChecker {
         if !is_ours {
             assert!(BARE.contains(&reply.status), "a bare {}", reply.status);
             assert_eq!(reply.header("content-length"), Some("0"));
-            assert_eq!(reply.header("connection"), Some("close"));
+            let connection = reply.header("connection");
+            // A connection of HTTP/1.0 closes where a reply does not say otherwise.
+            let closes = connection.is_none() && reply.version == "HTTP/1.0";
+            assert!(closes || connection == Some("close"), "{connection:?}");
             return true;
         }
         self.check_headers(reply);
@@ -166,6 +169,9 @@ fn check_json(answer: &Map<String, Value>) {
             ["id", "service", "status", "ip"].iter().any(|name| answer.contains_key(*name));
         return assert!(is_known && !answer.contains_key("results"), "{answer:?}");
     };
+    if let Some(groups) = answer.get("group_by") {
+        return check_groups(answer, meta, groups);
+    }
     let names: Vec<&str> = answer.keys().map(String::as_str).collect();
     assert_eq!(names, ["meta", "results"]);
     let names: Vec<&str> =
@@ -193,6 +199,18 @@ fn check_json(answer: &Map<String, Value>) {
         count.saturating_sub((page - 1) * per_page).min(per_page)
     };
     assert_eq!(results.len() as u64, expected, "{meta}");
+}
+
+/// Checks a page of groups.
+fn check_groups(answer: &Map<String, Value>, meta: &Value, groups: &Value) {
+    assert_eq!(answer["results"], json!([]));
+    let groups = groups.as_array().expect("`group_by` is a list");
+    let number = |name: &str| meta[name].as_u64().unwrap_or_else(|| panic!("{name} in {meta}"));
+    let (page, per_page) = (number("page"), number("per_page"));
+    let expected = number("groups_count").saturating_sub((page - 1) * per_page).min(per_page);
+    assert_eq!(groups.len() as u64, expected, "{meta}");
+    let counts: Vec<u64> = groups.iter().map(|group| group["count"].as_u64().unwrap()).collect();
+    assert!(counts.iter().all(|count| (1..=number("count")).contains(count)), "{meta} {counts:?}");
 }
 
 /// Checks the members of an error body.

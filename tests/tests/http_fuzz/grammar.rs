@@ -1,6 +1,7 @@
 //! Valid requests: every route, every key with every operation, and the records' ids and names.
 
 use pinakes_format::entity::{CATALOG, Facts};
+use pinakes_format::schema::keys::keys_of;
 use pinakes_oracle::{Library, Lists};
 use pinakes_tests::SeededRng;
 
@@ -83,6 +84,8 @@ impl Grammar {
             for _ in 0..RANDOM_QUERIES {
                 queries.push(generator.query(&mut rng, &mut coverage, &lists));
             }
+            let groups = keys_of(facts.entity).keys.iter().map(|key| &key.name);
+            queries.extend(groups.map(|key| format!("group_by={key}&per_page=10")));
             queries.retain(|query| query.len() <= QUERY_BYTES_MAX);
             queries
         };
