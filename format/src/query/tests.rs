@@ -10,7 +10,7 @@ use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::{CountedSet, KeptSets, SnapshotSets};
 use crate::index::orders::{OrderParts, OrdersFile, OrdersWriter, RankedRow, RankedValue};
 use crate::index::postings::PostingsBuilder;
-use crate::index::term_lists::{Term, TermListsFile, TermListsWriter};
+use crate::index::term_lists::{ListsSpool, Term, TermListsFile, TermListsWriter};
 use crate::query::groups::count_common;
 use crate::query::page::first_page::FirstPage;
 use crate::query::page::set_key::SetKey;
@@ -24,6 +24,7 @@ use crate::query::rows::union::Union;
 use crate::schema::keys;
 use crate::schema::keys::{Terms, Values};
 use crate::schema::layout::schema_hash;
+use crate::storage::Chunks;
 use crate::storage::archive::Archive;
 use crate::storage::header::{FileKind, Header};
 use crate::storage::ids::{ColumnsWriter, Ids};
@@ -139,23 +140,33 @@ const CASES: u64 = 64;
 /// Writes sets as the posting lists of terms 0, 1, 2, and so on, and opens the file.
 fn lists_of(sets: &[FlagSet]) -> TermListsFile {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("lists");
-    let mut writer = TermListsWriter::create(&path, header(FileKind::TermLists, 1)).unwrap();
+    let mut lists = ListsSpool::new(directory.path());
     let mut list = PostingsBuilder::default();
     let push = |list: &mut PostingsBuilder, set: &FlagSet| {
         for row in set.rows() {
             list.push(row >> 16, &[row as u16]);
         }
     };
-    writer.begin(Terms::Values.bytes());
+    lists.begin(Terms::Values.bytes());
     for (term, set) in (0..).zip(sets) {
         push(&mut list, set);
-        writer.push(term, &mut list).unwrap();
+        lists.push(term, &mut list).unwrap();
     }
     push(&mut list, &FlagSet::union(sets));
-    writer.end(&mut list).unwrap();
+    lists.end(&mut list).unwrap();
+    write_lists(&directory.path().join("lists"), lists, &[Terms::Values])
+}
+
+/// Writes and opens a file of lists.
+fn write_lists(path: &Path, lists: ListsSpool, terms: &[Terms]) -> TermListsFile {
+    let header = header(FileKind::TermLists, terms.len() as u64);
+    let mut writer = TermListsWriter::create(path, header).unwrap();
+    for lists in lists.finish().unwrap().paths() {
+        let hash = |pieces: Vec<Chunks<'_>>| pieces.into_iter().map(Chunks::values).collect();
+        writer.append(lists, hash).unwrap();
+    }
     writer.finish().unwrap();
-    TermListsFile::open(open(&path, FileKind::TermLists), &[Terms::Values]).unwrap()
+    TermListsFile::open(open(path, FileKind::TermLists), terms).unwrap()
 }
 
 /// Rows of about 3.5 chunks.
@@ -382,8 +393,7 @@ impl Table {
         }
         writer.finish().unwrap();
         let orders = OrdersFile::open(open(&path, FileKind::Orders), &specs, ids.len()).unwrap();
-        let path = directory.path().join("lists");
-        let mut writer = TermListsWriter::create(&path, header(FileKind::TermLists, 1)).unwrap();
+        let mut lists = ListsSpool::new(directory.path());
         for column in LISTED {
             let mut by_value: BTreeMap<u64, PostingsBuilder> = BTreeMap::new();
             for (row, value) in (0..).zip(&columns[column]) {
@@ -391,15 +401,14 @@ impl Table {
                     .iter()
                     .for_each(|value| by_value.entry(*value).or_default().push_rows(&[row]));
             }
-            writer.begin(Terms::Values.bytes());
+            lists.begin(Terms::Values.bytes());
             for (value, mut list) in by_value {
-                writer.push(Term::from(value), &mut list).unwrap();
+                lists.push(Term::from(value), &mut list).unwrap();
             }
-            writer.end(&mut PostingsBuilder::default()).unwrap();
+            lists.end(&mut PostingsBuilder::default()).unwrap();
         }
-        writer.finish().unwrap();
-        let lists = open(&path, FileKind::TermLists);
-        let lists = TermListsFile::open(lists, &[Terms::Values; LISTED.len()]).unwrap();
+        let path = directory.path().join("lists");
+        let lists = write_lists(&path, lists, &[Terms::Values; LISTED.len()]);
         Table { ids, columns, specs, ids_file, orders, lists }
     }
 

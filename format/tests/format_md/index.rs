@@ -17,17 +17,17 @@ use pinakes_format::index::postings::PostingsBuilder;
 use pinakes_format::index::prefix_stats::PrefixStatsWriter;
 use pinakes_format::index::targets::TargetsWriter;
 use pinakes_format::index::term_lists::{
-    Term, TermListsFile, TermListsWriter, any_row_term, integer_term, text_term,
+    ListsSpool, Term, TermListsFile, TermListsWriter, any_row_term, integer_term, text_term,
 };
 use pinakes_format::record::gather::{Gather, Gathered, PathTarget, PathTree};
 use pinakes_format::schema::keys;
 use pinakes_format::schema::keys::{Direction, Terms, Values, keys_of};
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{Snapshot, open_draft_archive};
-use pinakes_format::storage::Ids;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::storage::ids::ColumnsWriter;
+use pinakes_format::storage::{Chunks, Ids};
 use pinakes_format::text::fold::{fold, words};
 use pinakes_format::with_record;
 
@@ -243,9 +243,13 @@ pub fn push_lists(
     terms: &BTreeMap<Term, BTreeSet<u32>>,
     presence: &BTreeSet<u32>,
 ) {
-    writer.begin(width);
-    terms.iter().for_each(|(term, rows)| writer.push(*term, &mut list(rows)).unwrap());
-    writer.end(&mut list(presence)).unwrap();
+    let mut lists = ListsSpool::new(&std::env::temp_dir());
+    lists.begin(width);
+    terms.iter().for_each(|(term, rows)| lists.push(*term, &mut list(rows)).unwrap());
+    lists.end(&mut list(presence)).unwrap();
+    let lists = lists.finish().unwrap();
+    let hash = |pieces: Vec<Chunks<'_>>| pieces.into_iter().map(Chunks::values).collect();
+    lists.paths().for_each(|lists| writer.append(lists, hash).unwrap());
 }
 
 pub fn list(rows: &BTreeSet<u32>) -> PostingsBuilder {

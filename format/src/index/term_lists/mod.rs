@@ -22,10 +22,13 @@ use std::io;
 use std::io::Write;
 use std::path::Path;
 
+use blake3::hazmat::ChainingValue;
+
 use crate::index::postings::{Postings, PostingsBuilder};
 use crate::schema::Terms;
+use crate::storage::mmap::Map;
 use crate::storage::{
-    Archive, ArchiveError, FileWriter, HEADER_BYTES, Header, InArchive, ReadError,
+    Archive, ArchiveError, Chunks, FileWriter, HEADER_BYTES, Header, InArchive, ReadError,
     SHORT_SEARCH_BYTES, Spool, Written, little_endian,
 };
 
@@ -35,6 +38,8 @@ const OFFSET_BYTES: usize = 5;
 const LONG: u64 = 1 << 39;
 /// The least bytes of 64 rows: a container that takes none, with its entry.
 const LONG_BYTES_MIN: usize = 28;
+/// Offsets that are in memory together.
+const OFFSETS_AT_ONCE: usize = 1 << 16;
 /// Size of a directory entry, in bytes.
 const DIRECTORY_ENTRY_BYTES: usize = 24;
 
@@ -78,42 +83,50 @@ pub fn any_row_term(entity: crate::entity::Entity, row: u32) -> Term {
     Term::from(entity as u8) << 32 | Term::from(row)
 }
 
-/// Writes a `lists` file: for each path [`TermListsWriter::begin`], `push` for each term, and `end`.
-pub struct TermListsWriter {
-    file: FileWriter,
-    directory: Vec<[u64; 3]>,
+/// Posting lists of some paths, kept aside until [`TermListsWriter`] copies them into a file: threads write lists of several
+/// paths at once. For each path [`ListsSpool::begin`], `push` for each term, and `end`.
+pub struct ListsSpool {
+    postings: Spool,
+    postings_bytes: u64,
     terms: Spool,
     offsets: Spool,
-    count: u64,
-    width: usize,
+    paths: Vec<SpooledPath>,
+    /// The path that is begun.
+    path: SpooledPath,
     list: Vec<u8>,
 }
 
-impl TermListsWriter {
-    /// Creates `path` and writes the header.
-    pub fn create(path: &Path, header: Header) -> io::Result<TermListsWriter> {
-        let (file, directory) = FileWriter::create_archive(path, header)?;
-        Ok(TermListsWriter {
-            file,
-            directory: Vec::new(),
+/// The terms of a path, the size of each, and where the path's postings begin.
+#[derive(Clone, Copy, Default)]
+struct SpooledPath {
+    count: u64,
+    width: usize,
+    from: u64,
+}
+
+impl ListsSpool {
+    /// No lists, with their unnamed files in `directory`.
+    pub fn new(directory: &Path) -> ListsSpool {
+        ListsSpool {
+            postings: Spool::new(directory),
+            postings_bytes: 0,
             terms: Spool::new(directory),
             offsets: Spool::new(directory),
-            count: 0,
-            width: 0,
+            paths: Vec::new(),
+            path: SpooledPath::default(),
             list: Vec::new(),
-        })
+        }
     }
 
     /// Begins the lists of the next path, with terms of `width` bytes.
     pub fn begin(&mut self, width: usize) {
-        self.width = width;
-        self.count = 0;
+        self.path = SpooledPath { count: 0, width, from: self.postings_bytes };
     }
 
     /// Appends the list of a term. Terms must ascend.
     pub fn push(&mut self, term: Term, list: &mut PostingsBuilder) -> io::Result<()> {
-        self.terms.write_all(&term.to_be_bytes()[16 - self.width..])?;
-        self.count += 1;
+        self.terms.write_all(&term.to_be_bytes()[16 - self.path.width..])?;
+        self.path.count += 1;
         self.write(list)
     }
 
@@ -121,25 +134,117 @@ impl TermListsWriter {
         self.list.clear();
         let mark = if list.finish(&mut self.list) { LONG } else { 0 };
         self.write_offset(mark)?;
-        self.file.write_all(&self.list)
+        self.postings_bytes += self.list.len() as u64;
+        self.postings.write_all(&self.list)
     }
 
+    /// Offsets count from the path's first postings here.
     fn write_offset(&mut self, mark: u64) -> io::Result<()> {
-        let offset = self.file.position_bytes();
-        if offset >= LONG {
-            return Err(io::Error::other("the term lists of an entity exceed 512 GiB"));
-        }
-        self.offsets.write_all(&(offset | mark).to_le_bytes()[..OFFSET_BYTES])
+        let offset = (self.postings_bytes - self.path.from) | mark;
+        self.offsets.write_all(&offset.to_le_bytes()[..OFFSET_BYTES])
     }
 
     /// Ends the lists of a path. `presence` holds the rows with any of its terms.
     pub fn end(&mut self, presence: &mut PostingsBuilder) -> io::Result<()> {
         self.write(presence)?;
         self.write_offset(0)?;
-        let from = self.file.position_bytes();
-        self.terms.move_to(&mut self.file)?;
-        self.offsets.move_to(&mut self.file)?;
-        self.directory.push([from, self.count, self.width as u64]);
+        self.paths.push(self.path);
+        Ok(())
+    }
+
+    /// Maps what was written.
+    pub fn finish(mut self) -> io::Result<SpooledLists> {
+        Ok(SpooledLists {
+            postings: self.postings.take_map()?,
+            terms: self.terms.take_map()?,
+            offsets: self.offsets.take_map()?,
+            paths: self.paths,
+        })
+    }
+}
+
+/// The lists of a [`ListsSpool`].
+pub struct SpooledLists {
+    postings: Map,
+    terms: Map,
+    offsets: Map,
+    paths: Vec<SpooledPath>,
+}
+
+impl SpooledLists {
+    /// The lists of each path, in the order in which they were begun.
+    pub fn paths(&self) -> impl Iterator<Item = PathLists<'_>> {
+        let [mut terms, mut offsets] =
+            [&self.terms, &self.offsets].map(|map| map.bytes(0..map.len()));
+        let ends = self.paths.iter().skip(1).map(|next| next.from as usize);
+        let ends = ends.chain([self.postings.len()]);
+        self.paths.iter().zip(ends).map(move |(path, end)| {
+            let count = path.count as usize;
+            PathLists {
+                width: path.width,
+                postings: self.postings.bytes(path.from as usize..end),
+                terms: take(&mut terms, count * path.width),
+                offsets: take(&mut offsets, (count + 2) * OFFSET_BYTES),
+            }
+        })
+    }
+}
+
+/// Takes bytes off the front.
+fn take<'b>(bytes: &mut &'b [u8], count: usize) -> &'b [u8] {
+    let (taken, rest) = bytes.split_at(count);
+    *bytes = rest;
+    taken
+}
+
+/// The lists of one path, as a file has them, but for their offsets, which count from the first of the postings.
+#[derive(Clone, Copy)]
+pub struct PathLists<'s> {
+    width: usize,
+    postings: &'s [u8],
+    terms: &'s [u8],
+    offsets: &'s [u8],
+}
+
+/// Writes a `lists` file.
+pub struct TermListsWriter {
+    file: FileWriter,
+    directory: Vec<[u64; 3]>,
+}
+
+impl TermListsWriter {
+    /// Creates `path` and writes the header.
+    pub fn create(path: &Path, header: Header) -> io::Result<TermListsWriter> {
+        let (file, _) = FileWriter::create_archive(path, header)?;
+        Ok(TermListsWriter { file, directory: Vec::new() })
+    }
+
+    /// Appends the lists of the next path. `hash` is that of [`FileWriter::write_hashed`].
+    pub fn append(
+        &mut self,
+        lists: PathLists<'_>,
+        hash: impl Fn(Vec<Chunks<'_>>) -> Vec<Vec<ChainingValue>>,
+    ) -> io::Result<()> {
+        let PathLists { width, postings, terms, offsets } = lists;
+        let first = self.file.position_bytes();
+        self.file.write_hashed(postings, &hash)?;
+        let terms_from = self.file.position_bytes();
+        if terms_from >= LONG {
+            return Err(io::Error::other("the term lists of an entity exceed 512 GiB"));
+        }
+        self.file.write_hashed(terms, &hash)?;
+        let mut moved = Vec::new();
+        for offsets in offsets.chunks(OFFSETS_AT_ONCE * OFFSET_BYTES) {
+            moved.clear();
+            for offset in offsets.chunks(OFFSET_BYTES) {
+                // The sum stays below the mark.
+                let offset = little_endian(offset) + first;
+                moved.extend_from_slice(&offset.to_le_bytes()[..OFFSET_BYTES]);
+            }
+            self.file.write_hashed(&moved, &hash)?;
+        }
+        let count = (offsets.len() / OFFSET_BYTES).saturating_sub(2);
+        self.directory.push([terms_from, count as u64, width as u64]);
         Ok(())
     }
 

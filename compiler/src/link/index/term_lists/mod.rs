@@ -19,14 +19,17 @@ use std::path::Path;
 use pinakes_format::index::postings::{
     ChunkView, PostingsBuilder, container_bytes, write_container,
 };
-use pinakes_format::index::term_lists::{Term, TermListsWriter};
+use pinakes_format::index::term_lists::{
+    ListsSpool, PathLists, SpooledLists, Term, TermListsWriter,
+};
 use pinakes_format::schema::{Keys, TermLists};
-use pinakes_format::storage::{Header, Spool, Written};
+use pinakes_format::storage::mmap::Map;
+use pinakes_format::storage::{Chunks, Header, Spool, Written};
 
 use crate::link::index::extract::Extracted;
 use crate::link::index::runs::merge;
 use crate::link::index::term_lists::old::OldLists;
-use crate::link::index::unchanged::Unchanged;
+use crate::link::index::unchanged::{Taken, Unchanged};
 use crate::link::radix_sort::sort_by_key;
 use crate::link::take_over::TakeOver;
 use crate::parallel;
@@ -123,7 +126,8 @@ impl<'a> Inverter<'a> {
         Ok(())
     }
 
-    /// Merges the runs into the index file, with the lists of unchanged rows in the previous snapshot.
+    /// Merges the runs into the index file, with the lists of unchanged rows in the previous snapshot. Paths are merged in tasks,
+    /// and then copied into the file in their order.
     pub fn write(
         &mut self,
         path: &Path,
@@ -131,20 +135,77 @@ impl<'a> Inverter<'a> {
         unchanged: Option<&Unchanged<'_>>,
         sorting: Sorting<'_>,
     ) -> Result<Written, TakeOver<io::Error>> {
-        let spool = self.spool.take_map()?;
-        let writer = TermListsWriter::create(path, header)?;
-        let mut lists = ListsMerge { list: PostingsBuilder::default(), writer };
-        for (number, spec) in self.keys.lists.iter().enumerate() {
+        let runs = self.spool.take_map()?;
+        let mut tasks = self.tasks(unchanged)?;
+        let sorting = Sorting { memory_bytes: sorting.memory_bytes / tasks.len(), ..sorting };
+        let merging = ListsMerging { inverter: self, runs, unchanged, sorting };
+        let merged = parallel::try_map(tasks.iter_mut().collect(), |paths: &mut Vec<usize>| {
+            paths.sort_unstable();
+            merging.merge(paths)
+        })?;
+        drop(merging);
+        let paths = tasks.into_iter().flatten().zip(merged.iter().flat_map(SpooledLists::paths));
+        let mut paths: Vec<(usize, PathLists<'_>)> = paths.collect();
+        paths.sort_unstable_by_key(|(number, _)| *number);
+        let mut writer = TermListsWriter::create(path, header)?;
+        for (_, lists) in paths {
+            writer.append(lists, |chunks| parallel::map(chunks, Chunks::values))?;
+        }
+        Ok(writer.finish()?)
+    }
+
+    /// The numbers of the paths that each task merges: paths with the most bytes first, each to the task with the fewest.
+    fn tasks(&self, unchanged: Option<&Unchanged<'_>>) -> Taken<Vec<Vec<usize>>> {
+        let mut bytes = vec![0; self.keys.lists.len()];
+        self.runs.iter().for_each(|run| bytes[run.lists] += (run.to - run.from) as u64);
+        if let Some(unchanged) = unchanged {
+            let old = OldLists::file(unchanged)?;
+            for (number, bytes) in bytes.iter_mut().enumerate() {
+                *bytes += old.bytes(number).map_err(unchanged.failure())?;
+            }
+        }
+        let mut paths: Vec<(u64, usize)> = bytes.into_iter().zip(0..).collect();
+        paths.sort_unstable_by(|a, b| b.cmp(a));
+        let mut tasks = vec![(0, Vec::new()); MERGED_TOGETHER];
+        for (bytes, number) in paths {
+            if let Some((of_task, paths)) = tasks.iter_mut().min_by_key(|(bytes, _)| *bytes) {
+                *of_task += bytes;
+                paths.push(number);
+            }
+        }
+        Ok(tasks.into_iter().map(|(_, paths)| paths).collect())
+    }
+}
+
+/// Paths that are merged at the same time. Each has a list in memory, and in a night the memory of a sort.
+const MERGED_TOGETHER: usize = 8;
+
+/// What tasks merge.
+struct ListsMerging<'m> {
+    inverter: &'m Inverter<'m>,
+    runs: Map,
+    unchanged: Option<&'m Unchanged<'m>>,
+    sorting: Sorting<'m>,
+}
+
+impl ListsMerging<'_> {
+    /// Merges the lists of some paths.
+    fn merge(&self, paths: &[usize]) -> Taken<SpooledLists> {
+        let ListsMerging { inverter, unchanged, sorting, .. } = *self;
+        let spool = ListsSpool::new(sorting.scratch);
+        let mut lists = ListsMerge { list: PostingsBuilder::default(), spool };
+        for number in paths.iter().copied() {
             let runs = |is_presence| {
-                let spool = &spool;
-                self.runs
+                inverter
+                    .runs
                     .iter()
                     .filter(move |run| run.lists == number && run.is_presence == is_presence)
-                    .map(move |run| (run.chunk, &spool[run.from..run.to]))
+                    .map(|run| (run.chunk, &self.runs[run.from..run.to]))
             };
-            let width = spec.terms.bytes();
-            lists.writer.begin(width);
-            let old = unchanged.map(|of| OldLists::open(of, number, spec.terms, sorting));
+            let terms = inverter.keys.lists[number].terms;
+            let width = terms.bytes();
+            lists.spool.begin(width);
+            let old = unchanged.map(|of| OldLists::open(of, number, terms, sorting));
             let mut old = old.transpose()?;
             merge(
                 runs(false),
@@ -161,9 +222,9 @@ impl<'a> Inverter<'a> {
             if let Some(old) = &mut old {
                 old.add_presence(&mut lists.list)?;
             }
-            lists.writer.end(&mut lists.list)?;
+            lists.spool.end(&mut lists.list)?;
         }
-        Ok(lists.writer.finish()?)
+        Ok(lists.spool.finish()?)
     }
 }
 
@@ -174,16 +235,16 @@ pub(crate) struct Sorting<'s> {
     pub memory_bytes: usize,
 }
 
-/// The list of the current term, and the file.
+/// The list of the current term, and all lists.
 struct ListsMerge {
     list: PostingsBuilder,
-    writer: TermListsWriter,
+    spool: ListsSpool,
 }
 
 impl ListsMerge {
     /// Writes the list of a term, if a row has the term.
     fn end_term(&mut self, term: Term) -> io::Result<()> {
-        if self.list.count() > 0 { self.writer.push(term, &mut self.list) } else { Ok(()) }
+        if self.list.count() > 0 { self.spool.push(term, &mut self.list) } else { Ok(()) }
     }
 }
 

@@ -47,6 +47,11 @@ enum OldTerms {
 }
 
 impl<'u> OldLists<'u> {
+    /// The file with the lists of all paths.
+    pub(super) fn file(unchanged: &'u Unchanged<'u>) -> Taken<&'u TermListsFile> {
+        Ok(unchanged.old().term_lists(unchanged.entity).map_err(unchanged.failure())?)
+    }
+
     /// Opens the lists of a path.
     pub(super) fn open(
         unchanged: &'u Unchanged<'u>,
@@ -54,7 +59,7 @@ impl<'u> OldLists<'u> {
         terms: Terms,
         sorting: Sorting<'_>,
     ) -> Taken<OldLists<'u>> {
-        let file = unchanged.old().term_lists(unchanged.entity).map_err(unchanged.failure())?;
+        let file = OldLists::file(unchanged)?;
         let count = file.terms(number).map_err(unchanged.failure())?;
         let mut lists = OldLists {
             unchanged,
