@@ -23,14 +23,39 @@ pub(super) enum Matcher<'s> {
     /// All of these, without any of the negated. Without nodes, all rows below a number.
     And {
         nodes: Vec<Matcher<'s>>,
-        negated: Vec<Matcher<'s>>,
+        negated: Vec<PlacedMatcher<'s>>,
         rows: u32,
         pace: PacedDeadline<'s>,
     },
-    /// Any of these; with the last row of each.
-    Or(Vec<(u32, Matcher<'s>)>),
+    /// Any of these.
+    Or(Vec<PlacedMatcher<'s>>),
     /// Records in which words have at least a weight.
     Most(Most<'s>),
+}
+
+/// A node that keeps its place where the rows asked for do not reach it.
+///
+/// ```text
+/// -(-graph), of which graph has the rows 5 to 8      seek(4): 4    seek(5): graph moves to 9, and the node to 9
+///                                                    seek(6): 9, although graph is behind 6
+/// ```
+pub(super) struct PlacedMatcher<'s> {
+    /// The row of the last seek. 0 may be a node that has not moved.
+    row: u32,
+    node: Matcher<'s>,
+}
+
+impl<'s> PlacedMatcher<'s> {
+    pub fn all(nodes: Vec<Matcher<'s>>) -> Vec<PlacedMatcher<'s>> {
+        nodes.into_iter().map(|node| PlacedMatcher { row: 0, node }).collect()
+    }
+
+    fn seek(&mut self, row: u32) -> Result<u32, QueryError> {
+        if self.row < row || self.row == 0 {
+            self.row = self.node.seek(row)?;
+        }
+        Ok(self.row)
+    }
 }
 
 /// The place of a required word in a matcher.
@@ -44,8 +69,7 @@ pub(super) struct WordPlace {
 
 impl<'s> Matcher<'s> {
     pub fn or(nodes: Vec<Matcher<'s>>) -> Matcher<'s> {
-        // A row before the first, so that each node moves at the first seek.
-        Matcher::Or(nodes.into_iter().map(|node| (0, node)).collect())
+        Matcher::Or(PlacedMatcher::all(nodes))
     }
 
     /// The groups of all required words, if the search consists of such words alone.
@@ -102,7 +126,7 @@ impl<'s> Matcher<'s> {
             Matcher::And { nodes, rows, .. } => {
                 nodes.iter().map(Matcher::count_max).min().unwrap_or(u64::from(*rows))
             }
-            Matcher::Or(nodes) => nodes.iter().map(|(_, node)| node.count_max()).sum(),
+            Matcher::Or(nodes) => nodes.iter().map(|of| of.node.count_max()).sum(),
             Matcher::Most(most) => most.groups().map(Group::count_max).sum(),
         }
     }
@@ -113,17 +137,17 @@ impl<'s> Matcher<'s> {
             Matcher::Group(group) => group.nanoseconds(),
             Matcher::Phrase(phrase) => phrase.nanoseconds(),
             Matcher::Most(most) => most.nanoseconds(),
-            Matcher::Or(nodes) => nodes.iter().map(|(_, node)| node.nanoseconds()).sum(),
+            Matcher::Or(nodes) => nodes.iter().map(|of| of.node.nanoseconds()).sum(),
             Matcher::And { nodes, negated, .. } => {
                 // Each row of the rarest node is looked up in the others.
                 let rows = self.count_max();
-                let all = nodes.iter().chain(negated);
+                let all = nodes.iter().chain(negated.iter().map(|of| &of.node));
                 all.map(|node| node.nanoseconds().min(rows * POSTING_NANOSECONDS)).sum()
             }
         }
     }
 
-    /// Moves to the first matching row at or after `row`; [`NO_ROW`] if there is none. `row` never descends.
+    /// Moves to the first matching row at or after `row`; [`NO_ROW`] if there is none. `row` ascends, beyond what the last seek returned.
     pub fn seek(&mut self, row: u32) -> Result<u32, QueryError> {
         match self {
             Matcher::Group(group) => group.seek(row),
@@ -131,12 +155,8 @@ impl<'s> Matcher<'s> {
             Matcher::Most(most) => most.seek(row),
             Matcher::Or(nodes) => {
                 let mut least = NO_ROW;
-                for (at, node) in nodes {
-                    // A node that is at `row` or after it keeps its place. 0 may be a node that has not moved.
-                    if *at < row || *at == 0 {
-                        *at = node.seek(row)?;
-                    }
-                    least = least.min(*at);
+                for node in nodes {
+                    least = least.min(node.seek(row)?);
                 }
                 Ok(least)
             }

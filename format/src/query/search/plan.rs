@@ -14,7 +14,7 @@ use crate::index::full_text::{NO_ROW, VALUE_GAP};
 use crate::query::parse::search::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::search::group::{Group, SearchWord};
-use crate::query::search::matcher::Matcher;
+use crate::query::search::matcher::{Matcher, PlacedMatcher};
 use crate::query::search::most::Most;
 use crate::query::search::phrase::Phrase;
 use crate::query::search::required::required;
@@ -200,6 +200,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
                 found.sort_by_key(Matcher::count_max);
                 // A search of punctuation alone finds nothing.
                 let rows = if negated.is_empty() { 0 } else { self.rows };
+                let negated = PlacedMatcher::all(negated);
                 Ok(Matcher::And { nodes: found, negated, rows, pace: self.deadline.paced() })
             }
         }
