@@ -356,6 +356,7 @@ fn wrong_arguments_say_what_to_try() {
     check(&mut connection, "[]", 400, -32600);
     check(&mut connection, "{}", 400, -32600);
     check(&mut connection, r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, 400, -32600);
+    check(&mut connection, r#"{"jsonrpc":"2.0","id":1,"method":null}"#, 400, -32600);
     check(&mut connection, r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#, 200, -32601);
     let unknown = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nothing"}}"#;
     check(&mut connection, unknown, 200, -32602);

@@ -63,7 +63,7 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, Rea
         field.extend(parameter["schema"].as_object().cloned().unwrap_or_default());
         fields.insert(parameter["name"].as_str().unwrap_or_default().into(), field.into());
     }
-    let form = json!({ "type": "object", "properties": fields });
+    let form = json!({ "type": "object", "properties": fields, "additionalProperties": false });
     let example = json!({ "value": { "search": "\"open access\" OR review" } });
     let post = PostOperation {
         id: format!("search_{}", facts.plural),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::define::Reader;
@@ -27,12 +27,17 @@ pub struct Message {
     /// Absent in a notification, which has no answer.
     #[serde(default)]
     pub id: Option<Value>,
-    /// Absent in a reply, to which there is no answer either.
-    #[serde(default)]
+    /// Absent in a reply, to which there is no answer either; never null.
+    #[serde(default, deserialize_with = "text")]
     pub method: Option<String>,
     /// Null without parameters.
     #[serde(default)]
     pub params: Value,
+}
+
+/// Reads a member that is a text where it is there at all.
+fn text<'de, D: Deserializer<'de>>(member: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(member).map(Some)
 }
 
 /// Whether a value is the id of a message.
