@@ -49,7 +49,9 @@ pub const RUN_VALUES: usize = 32;
 pub const VALUE_BYTES: usize = 32;
 
 thread_local! {
-    static SPENT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// The time of first touches; `None` until the thread asks for it. A compiler never does: its threads then do not read their
+    /// clocks twice for each chunk.
+    static SPENT: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
 /// The processor time of this thread since it started; zero where the system does not tell.
@@ -71,9 +73,11 @@ pub fn thread_time() -> Duration {
 /// The part of [`thread_time`] that first touches of chunks took: reading and verifying them.
 ///
 /// A work limit for a request can leave this time out, because a chunk is verified once for all
-/// requests, by the first that touches it.
+/// requests, by the first that touches it. Counts from the first call of this thread on.
 pub fn thread_time_verifying() -> Duration {
-    SPENT.get()
+    let spent = SPENT.get().unwrap_or_default();
+    SPENT.set(Some(spent));
+    spent
 }
 
 /// The processor time of this thread for requests: [`thread_time`] without [`thread_time_verifying`].
@@ -475,10 +479,12 @@ impl Verifier {
         hashes: &(impl Unverified + ?Sized),
         chunk: usize,
     ) -> Result<(), Damage> {
-        let begun = thread_time();
+        let begun = SPENT.get().map(|spent| (spent, thread_time()));
         let bytes = file.read(chunk_range(chunk, file.size()));
         let verified = self.check_chunk(hashes, chunk, &bytes);
-        SPENT.set(SPENT.get() + thread_time().saturating_sub(begun));
+        if let Some((spent, begun)) = begun {
+            SPENT.set(Some(spent + thread_time().saturating_sub(begun)));
+        }
         verified
     }
 
