@@ -172,13 +172,13 @@ impl<'a> Extractor<'a> {
             emptied,
             batches,
             texts: None,
-            words: SharedWords::default(),
+            words: SharedWords::new(usize::MAX),
             batch_bytes_max: usize::MAX,
         })
     }
 
-    /// Extracts texts for the full-text index, too, if the entity has one. Batches share words of at most
-    /// `words_bytes_max`.
+    /// Extracts texts for the full-text index, too, if the entity has one. Batches share a vocabulary of at most
+    /// `words_bytes_max` bytes.
     pub fn with_texts(self, words_bytes_max: usize) -> Extractor<'a> {
         let words = SharedWords::new(words_bytes_max);
         Extractor { texts: text_paths(self.entity), words, ..self }
@@ -189,9 +189,9 @@ impl<'a> Extractor<'a> {
         Extractor { batch_bytes_max, ..self }
     }
 
-    /// Lets the next batches know the words of earlier batches.
-    pub fn share_words(&self) {
-        self.words.share_learned();
+    /// Lets the next batches read the words of earlier batches without locks.
+    pub fn freeze_words(&self) {
+        self.words.freeze();
     }
 
     pub fn keys(&self) -> &'static Keys {
@@ -250,7 +250,7 @@ impl<'a> Extractor<'a> {
     }
 
     /// Extracts the texts of ascending rows as [`Extractor::values`] does the values, as a [`TextBatch`] encodes them.
-    pub fn texts(&self, rows: &mut impl Iterator<Item = u32>) -> Result<Vec<u8>, TakeOver> {
+    pub fn texts(&self, rows: &mut impl Iterator<Item = u32>) -> Result<[Vec<u8>; 2], TakeOver> {
         let batch = self.batches.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut batch = batch.unwrap_or_default();
         batch.begin(&self.words);
@@ -260,8 +260,8 @@ impl<'a> Extractor<'a> {
                 break;
             }
         }
-        let mut encoded = Vec::new();
-        parallel::step("invert texts", || batch.encode(&mut encoded, &self.words));
+        let mut encoded = Default::default();
+        parallel::step("invert texts", || batch.encode(&mut encoded));
         self.batches.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
         Ok(encoded)
     }

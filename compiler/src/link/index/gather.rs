@@ -147,7 +147,7 @@ impl Linker<'_> {
         let ends_chunk = added.ends_chunk();
         match added {
             Added::Values(values) => indexes.push(values)?,
-            Added::Texts(texts) => indexes.texts.push(texts),
+            Added::Texts(texts) => texts.into_iter().for_each(|texts| indexes.texts.push(texts)),
             Added::ChunkEnd => {}
         }
         let is_full = ends_chunk || indexes.held_bytes() > self.index_bytes() / 2;
@@ -169,7 +169,7 @@ impl Linker<'_> {
             if from >= count {
                 return Ok(None);
             }
-            // A short first wave finds the frequent words, which all later waves share.
+            // A short first wave finds the frequent words, which later waves read without locks.
             let batch_bytes = if from == 0 { batch_bytes / FIRST_WAVE } else { batch_bytes };
             let ranges = parallel::step("cut batches", || {
                 batches(draft, extractor.entity(), from..count, WAVE_BATCHES, batch_bytes)
@@ -217,7 +217,7 @@ fn chunk_of(row: u32) -> u32 {
 struct Wave<R> {
     values: Vec<Batch<Extracted, R>>,
     /// The texts of the same rows; empty without a full-text index.
-    texts: Vec<Batch<Vec<u8>, R>>,
+    texts: Vec<Batch<[Vec<u8>; 2], R>>,
 }
 
 /// Values or texts of consecutive rows of a wave. The rows are of one chunk, because a run is of one chunk.
@@ -231,7 +231,7 @@ struct Batch<T, R> {
 /// A part of a wave that the indexes take.
 enum Added<'e> {
     Values(&'e Extracted),
-    Texts(Vec<u8>),
+    Texts([Vec<u8>; 2]),
     /// No more rows of the chunk follow.
     ChunkEnd,
 }
@@ -243,7 +243,7 @@ impl Added<'_> {
 }
 
 impl<R: ExactSizeIterator<Item = u32> + Clone + Send> Wave<R> {
-    /// Extracts the rows of each batch, values and texts in tasks of their own. One thread shares the words of earlier waves
+    /// Extracts the rows of each batch, values and texts in tasks of their own. One thread freezes the words of earlier waves
     /// before the first texts, while the others extract half of the values. The other half fills the cores that the last texts
     /// leave idle.
     fn extract(extractor: &Extractor<'_>, mut rows: Vec<R>) -> Result<Wave<R>> {
@@ -259,7 +259,7 @@ impl<R: ExactSizeIterator<Item = u32> + Clone + Send> Wave<R> {
         };
         let ((texts, later), values) = parallel::join(
             || {
-                parallel::step("share words", || extractor.share_words());
+                parallel::step("freeze words", || extractor.freeze_words());
                 parallel::join(texts, || values(later))
             },
             || values(rows),

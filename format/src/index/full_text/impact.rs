@@ -37,8 +37,13 @@ pub fn impact(occurrences: &[u32; FIELDS], length: u64) -> u8 {
     impact_of(weighted_occurrences(occurrences), length)
 }
 
+/// The weight of an occurrence in the field of a number.
+pub fn weight_of(field: u8) -> u64 {
+    WEIGHTS[usize::from(field)]
+}
+
 /// Sums up the occurrences of a word in a record, weighted by field.
-pub fn weighted_occurrences(occurrences: &[u32; FIELDS]) -> u64 {
+fn weighted_occurrences(occurrences: &[u32; FIELDS]) -> u64 {
     WEIGHTS.iter().zip(occurrences).map(|(weight, count)| weight * u64::from(*count)).sum()
 }
 

@@ -54,7 +54,7 @@ use crate::text::analyzer::Languages;
 pub use crate::index::full_text::amended::{Amended, AmendedPosting, Place};
 pub use crate::index::full_text::cursors::{FormCursor, TermCursor};
 pub use crate::index::full_text::impact::{
-    IDF_STEPS, IMPACT_MAX, idf, impact, impact_of, weighted_occurrences,
+    IDF_STEPS, IMPACT_MAX, idf, impact, impact_of, weight_of,
 };
 pub use crate::index::full_text::layout::{
     BLOCK_POSTINGS, FORMS_MAX, POSITION_MAX, TITLE_END, VALUE_GAP,

@@ -5,16 +5,16 @@
 //! sorted by term:                       network → row 7: impact 9, title 0    neuron → row 7: …
 //! ```
 //!
-//! [`BatchWords`] give each word its stem, and share the words of earlier batches.
+//! [`BatchWords`] give each word its stem, from the vocabulary of all batches.
 
-use pinakes_format::index::full_text::{
-    POSITION_MAX, TITLE_END, WordPlaces, impact_of, weighted_occurrences,
-};
-use pinakes_format::schema::{FIELDS, Field};
+use pinakes_format::index::full_text::{POSITION_MAX, TITLE_END, WordPlaces, impact_of, weight_of};
+use pinakes_format::schema::Field;
 use pinakes_format::storage::leb128;
 use pinakes_format::text::analyzer::Stemmer;
 
-use crate::link::index::full_text::vocabulary::{BatchWords, SharedWords, Stem, Word};
+use crate::link::index::full_text::vocabulary::{
+    BatchWords, NewStem, SharedWords, Stem, StemView, Word,
+};
 
 /// The texts of consecutive rows, as words.
 #[derive(Default)]
@@ -113,7 +113,7 @@ pub(super) fn split_place(place: u32) -> (u8, u32) {
 }
 
 impl TextBatch {
-    /// Begins a batch, which knows the shared words.
+    /// Begins a batch with the shared words.
     pub fn begin(&mut self, shared: &SharedWords) {
         self.words.begin(shared);
     }
@@ -161,15 +161,16 @@ impl TextBatch {
         self.tokens.push(Token::new(self.rows.len() - 1, field, position, form));
     }
 
-    /// Encodes the terms in ascending order, and removes all texts. Keeps the memory.
+    /// Encodes the terms, and removes all texts: the terms of frozen stems ascending, and the others ascending. Keeps the memory.
     ///
     /// ```text
     /// entry of a term: length of the stem | stem | part, see `encode_part`
     /// ```
-    pub fn encode(&mut self, out: &mut Vec<u8>, shared: &SharedWords) {
+    pub fn encode(&mut self, out: &mut [Vec<u8>; 2]) {
         let TextBatch { words, tokens, stems, rows, ends, used, sorted, .. } = self;
         // A counting sort by stem keeps the tokens of a stem in the order of rows.
-        ends.resize(words.stem_count(), 0);
+        let count = stems.iter().max().map_or(0, |last| *last as usize + 1);
+        ends.resize(count.max(ends.len()), 0);
         used.clear();
         for stem in &*stems {
             let count = &mut ends[*stem as usize];
@@ -178,10 +179,13 @@ impl TextBatch {
             }
             *count += 1;
         }
-        words.sort(used);
+        // Frozen stems ascend by text as by number.
+        used.sort_unstable();
+        let terms = used.len();
+        let new = words.split_new(used);
         let mut from = 0;
-        for stem in &*used {
-            from += std::mem::replace(&mut ends[*stem as usize], from);
+        for stem in used.iter().copied().chain(new.iter().map(|new| new.number)) {
+            from += std::mem::replace(&mut ends[stem as usize], from);
         }
         sorted.resize(tokens.len(), Token::default());
         for (stem, token) in stems.iter().zip(&*tokens) {
@@ -189,18 +193,28 @@ impl TextBatch {
             sorted[*end as usize] = *token;
             *end += 1;
         }
-        out.reserve(tokens.len() * TOKEN_BYTES + used.len() * ENTRY_BYTES);
+        let [of_frozen, of_new] = out;
+        of_frozen.reserve(tokens.len() * TOKEN_BYTES + terms * ENTRY_BYTES);
         let mut from = 0;
-        for stem in &*used {
+        let mut tokens_of = |stem: u32| {
             // Zero again for the next batch.
-            let to = std::mem::take(&mut ends[*stem as usize]) as usize;
-            let stem = words.stem(*stem);
-            leb128::push(stem.text().len() as u64, out);
-            out.extend_from_slice(stem.text());
-            encode_part(stem, &mut sorted[from..to], rows, out);
-            from = to;
+            let to = std::mem::take(&mut ends[stem as usize]) as usize;
+            std::mem::replace(&mut from, to)..to
+        };
+        for number in &*used {
+            let tokens = &mut sorted[tokens_of(*number)];
+            let stem = words.frozen(*number);
+            let is_known = |token: &Token| token.form() < u64::from(stem.form_count);
+            let extended = match tokens.iter().all(is_known) {
+                true => None,
+                false => words.extended(*number),
+            };
+            encode_term(extended.as_ref().map_or(stem, Stem::view), tokens, rows, of_frozen);
         }
-        words.end(shared);
+        for NewStem { number, stem, .. } in &new {
+            encode_term(stem.view(), &mut sorted[tokens_of(*number)], rows, of_new);
+        }
+        words.end();
         tokens.clear();
         stems.clear();
         rows.clear();
@@ -218,6 +232,13 @@ fn push_number(out: &mut Vec<u8>, [a, b, c]: [u8; 3], number: u64) {
     }
 }
 
+/// Encodes the tokens of a stem as an entry.
+fn encode_term(stem: StemView<'_>, tokens: &mut [Token], rows: &[BatchRow], out: &mut Vec<u8>) {
+    leb128::push(stem.text.len() as u64, out);
+    out.extend_from_slice(stem.text);
+    encode_part(stem, tokens, rows, out);
+}
+
 /// Bytes of a part before its forms.
 const PART_HEAD_BYTES: usize = 8;
 
@@ -228,27 +249,24 @@ const PART_HEAD_BYTES: usize = 8;
 /// | each posting: low half of the row u16 | impact u8 | number of occurrences
 ///   | for each: field and position u24 | form, if there is more than one
 /// ```
-fn encode_part(stem: &Stem, tokens: &mut [Token], rows: &[BatchRow], out: &mut Vec<u8>) {
+fn encode_part(stem: StemView<'_>, tokens: &mut [Token], rows: &[BatchRow], out: &mut Vec<u8>) {
     let length_at = out.len();
     out.extend_from_slice(&[0; PART_HEAD_BYTES]);
-    leb128::push(stem.forms().len() as u64, out);
-    out.extend_from_slice(stem.forms());
+    leb128::push(stem.forms.len() as u64, out);
+    out.extend_from_slice(stem.forms);
     // A compound stands where its first part does, and a record's fields come in any order.
     if !tokens.is_sorted() {
         tokens.sort_unstable();
     }
     let (mut postings, mut last) = (0u16, 0u16);
     for of_row in tokens.chunk_by(|a, b| a.row() == b.row()) {
-        let mut counts = [0; FIELDS];
-        for token in of_row {
-            counts[usize::from(split_place(token.place()).0)] += 1;
-        }
+        let weights = of_row.iter().map(|token| weight_of(split_place(token.place()).0));
         let row = &rows[of_row[0].row()];
         // A batch has fewer rows than u16 has numbers.
         postings += 1;
         last = row.low;
         let [low, high] = row.low.to_le_bytes();
-        let impact = row.impact(weighted_occurrences(&counts));
+        let impact = row.impact(weights.sum());
         push_number(out, [low, high, impact], of_row.len() as u64);
         for token in of_row {
             let [a, b, c, _] = token.place().to_le_bytes();

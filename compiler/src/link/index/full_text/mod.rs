@@ -56,8 +56,11 @@ impl TermRuns {
         }
     }
 
-    /// Adds an encoded batch of the next rows.
+    /// Adds terms of an encoded batch of the next rows.
     pub fn push(&mut self, batch: Vec<u8>) {
+        if batch.is_empty() {
+            return;
+        }
         self.held_bytes += batch.len();
         self.batches.push(batch);
     }
@@ -277,10 +280,10 @@ mod tests {
                     );
                     batch.end_row();
                 }
-                let mut encoded = Vec::new();
-                batch.encode(&mut encoded, &shared);
-                runs.push(encoded);
-                shared.share_learned();
+                let mut encoded = <[Vec<u8>; 2]>::default();
+                batch.encode(&mut encoded);
+                encoded.into_iter().for_each(|encoded| runs.push(encoded));
+                shared.freeze();
             }
             runs.close_run(chunk).unwrap();
         }

@@ -4,14 +4,24 @@
 //! "networks" in English → stem 3, form 1      stem 3: "network"   forms "network", "networks"
 //! ```
 //!
-//! All threads share the words of earlier waves of batches, so that a word is stemmed about once a build. Each batch keeps its new
-//! words to itself until the next wave. Cost of a known word: one probe of a table that holds
-//! the words themselves, and one miss of the cache if the word is rare.
+//! All threads share one vocabulary, so that a word is stemmed once a build. Words of earlier waves of batches are frozen: threads
+//! read frozen words without a lock, and frozen stems are numbered in the order of their texts. Later words are in shards, each behind
+//! a lock. Their stems have the numbers after the frozen ones:
+//!
+//! ```text
+//! frozen stems     0 "graph"   1 "network"   2 "theori"
+//! shard 0          3 "neuron"  3 + SHARDS "cell"
+//! shard 1          4 "edg"
+//! ```
+//!
+//! Cost of a frozen word: one probe of a table that holds the words themselves, and one miss of the cache if the word is rare.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -20,84 +30,96 @@ use pinakes_format::text::analyzer::Stemmer;
 
 use crate::link::index::full_text::take_text;
 use crate::link::index::sort_key::head;
+use crate::parallel;
 
-/// Words in languages, and their stems. Stems and forms are numbered as they are first met.
-#[derive(Default)]
-pub(crate) struct Vocabulary {
-    words: HashTable<(Key, Word)>,
-    long_words: HashMap<LongWord, Word, RandomState>,
-    stems: Vec<Stem>,
-    known_stems: HashTable<u32>,
-    /// The stems with their first bytes, ascending by text. Stems without a rank are missing.
-    order: Vec<(u64, u32)>,
-    /// The place of each stem in `order`. The latest stems have none yet.
-    ranks: Vec<u32>,
-    hasher: RandomState,
-}
-
-/// The words that all batches share.
-#[derive(Default)]
+/// The vocabulary of all batches.
 pub(crate) struct SharedWords {
-    known: Mutex<Arc<Vocabulary>>,
-    /// Words that batches met and did not know.
-    learned: Mutex<Vec<LearnedWord>>,
-    /// The most bytes of the shared words.
+    current: Mutex<Arc<Vocabulary>>,
+    /// The most bytes of the words, besides the words of one batch of each thread.
     bytes_max: usize,
 }
 
-/// A word that a batch shares, and its stem.
-struct LearnedWord {
-    word: WordKey,
-    stem: Box<[u8]>,
-}
-
 impl SharedWords {
+    /// A vocabulary of about `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> SharedWords {
-        SharedWords { bytes_max, ..SharedWords::default() }
+        SharedWords { current: Mutex::new(Arc::new(Vocabulary::new())), bytes_max }
     }
 
-    /// The shared words, for a batch.
-    fn known(&self) -> Arc<Vocabulary> {
-        Arc::clone(&self.known.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Shares what batches have learned, unless a batch reads the shared words now. Once they take `bytes_max`, they stay as
-    /// they are: frequent words come early.
-    pub fn share_learned(&self) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = Arc::get_mut(&mut known) else { return };
-        let learned =
-            std::mem::take(&mut *self.learned.lock().unwrap_or_else(PoisonError::into_inner));
-        for word in learned {
-            if known.bytes() < self.bytes_max {
-                known.insert(word);
-            }
+    /// The vocabulary for a batch. If there is no room for more new words, the batch keeps its new words to itself.
+    fn current(&self) -> Arc<Vocabulary> {
+        let current = lock(&self.current);
+        match current.bytes() < self.bytes_max {
+            true => Arc::clone(&current),
+            false => Arc::new(current.without_new()),
         }
-        known.rank_stems();
+    }
+
+    /// Freezes the words of the batches before, if they are many, unless a batch reads the words now. Once half of the bytes
+    /// are taken, forgets them instead: frequent words come early.
+    pub fn freeze(&self) {
+        let mut current = lock(&self.current);
+        let Some(vocabulary) = Arc::get_mut(&mut current) else { return };
+        if vocabulary.bytes() > self.bytes_max / 2 {
+            *vocabulary = vocabulary.without_new();
+        } else if vocabulary.has_many_new() {
+            vocabulary.freeze();
+        }
     }
 }
 
-/// The words of a batch: the shared words, and the words that the batch alone has.
+/// Words in languages, and their stems.
+#[derive(Default)]
+struct Vocabulary {
+    frozen: Arc<Frozen>,
+    /// Empty in the vocabulary of no batch.
+    shards: Vec<Mutex<Shard>>,
+    /// The number of words in the shards.
+    new_words: AtomicUsize,
+    hasher: RandomState,
+}
+
+/// Words that do not change while batches read them.
+#[derive(Default)]
+struct Frozen {
+    words: HashTable<(Key, Word)>,
+    long_words: HashMap<LongWord, Word, RandomState>,
+    /// The stems, ascending by text, each with its forms, one behind the other: a batch reads its stems in this order.
+    bytes: Vec<u8>,
+    stems: Vec<StemPlace>,
+    /// The numbers of the stems, by text.
+    numbers: HashTable<u32>,
+}
+
+/// Where a frozen stem begins.
+struct StemPlace {
+    from: usize,
+    text_bytes: u32,
+    form_count: u32,
+}
+
+/// Words and stems that are not frozen yet. A word and its stem may be in different shards.
+#[derive(Default)]
+struct Shard {
+    words: HashTable<(WordKey, Word)>,
+    stems: Vec<Stem>,
+    /// The indexes of `stems`, by text.
+    numbers: HashTable<u32>,
+    /// Frozen stems that have further forms, by number.
+    extended: HashMap<u32, Stem, RandomState>,
+}
+
+/// The words of a batch.
 #[derive(Default)]
 pub(super) struct BatchWords {
-    known: Arc<Vocabulary>,
-    /// The other words. Stems behind those of `known` have the next numbers.
-    own: HashMap<WordKey, Word, RandomState>,
-    own_stems: Vec<Stem>,
-    own_stem_numbers: HashTable<u32>,
-    /// Stems of `known` that have further forms in this batch.
-    changed: HashMap<u32, Stem, RandomState>,
+    vocabulary: Arc<Vocabulary>,
     /// The words to look up, each with the number that [`BatchWords::push`] got.
     pending: Vec<(Key, Stemmer, u32)>,
-    /// Differs from batch to batch.
-    hasher: RandomState,
-    /// Stems without a rank, with their first bytes, while stems are sorted.
-    unranked: Vec<(u64, u32)>,
 }
 
-/// A batch shares one in this many of its new words. A frequent word is new to many batches of a wave, one of which shares
-/// the word. Most rare words are never shared: sharing them would take longer than stemming them again.
-const SHARED_OF_NEW: u64 = 16;
+const SHARDS: usize = 64;
+
+/// More new words than one in this many frozen ones are frozen too.
+const FROZEN_OF_NEW: usize = 8;
 
 /// The number of a word's stem, and of the word among the stem's forms.
 #[derive(Clone, Copy, Default)]
@@ -108,9 +130,6 @@ pub(super) struct Word {
 
 /// The longest word of a key.
 const TEXT_BYTES: usize = 23;
-
-/// One shared stem in this many may have no rank before all stems are ranked again.
-const UNRANKED: usize = 8;
 
 /// Memory of a word, with its share of a stem, about.
 const WORD_BYTES: usize = 160;
@@ -146,7 +165,7 @@ impl Key {
 type LongWord = (Stemmer, String);
 
 /// A word in a language. Only a long one has memory of its own.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq)]
 enum WordKey {
     Short(Key),
     Long(LongWord),
@@ -164,95 +183,214 @@ impl WordKey {
 /// A stem and its forms.
 #[derive(Clone)]
 pub(super) struct Stem {
-    /// The stem, and behind it for each form the form's length and the form: side by side in the cache.
+    /// The stem, and behind it for each form the form's length and the form.
     bytes: Vec<u8>,
     text_bytes: u32,
+    form_count: u32,
+}
+
+/// A stem and its forms, borrowed.
+#[derive(Clone, Copy)]
+pub(super) struct StemView<'s> {
+    pub text: &'s [u8],
+    /// For each form, its length and its text.
+    pub forms: &'s [u8],
     pub form_count: u32,
 }
 
+/// A stem that is not frozen, in the order of texts.
+pub(super) struct NewStem {
+    /// The first bytes of the stem as a number that is fast to compare.
+    first: u64,
+    pub number: u32,
+    pub stem: Stem,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The shard of a hash. The table of a shard uses the lowest and the highest bits.
+fn shard_of(hash: u64) -> usize {
+    (hash >> 32) as usize % SHARDS
+}
+
 impl Vocabulary {
-    fn find(&self, key: Key) -> Option<Word> {
-        let hash = self.hasher.hash_one(key);
-        self.words.find(hash, |(known, _)| *known == key).map(|(_, word)| *word)
+    fn new() -> Vocabulary {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Vocabulary { shards, ..Vocabulary::default() }
     }
 
-    fn find_stem(&self, stem: &[u8]) -> Option<u32> {
-        let hash = self.hasher.hash_one(stem);
-        let is_same = |at: &u32| self.stems[*at as usize].text() == stem;
-        self.known_stems.find(hash, is_same).copied()
+    /// The same frozen words, and no others.
+    fn without_new(&self) -> Vocabulary {
+        let frozen = Arc::clone(&self.frozen);
+        Vocabulary { frozen, hasher: self.hasher.clone(), ..Vocabulary::new() }
     }
 
-    /// Adds a word, unless the word is known.
-    fn insert(&mut self, LearnedWord { word: key, stem }: LearnedWord) {
-        let is_known = match &key {
-            WordKey::Short(key) => self.find(*key).is_some(),
-            WordKey::Long(word) => self.long_words.contains_key(word),
-        };
-        if is_known {
-            return;
+    /// Memory of the words, about.
+    fn bytes(&self) -> usize {
+        (self.frozen.word_count() + self.new_words.load(Relaxed)) * WORD_BYTES
+    }
+
+    fn has_many_new(&self) -> bool {
+        self.new_words.load(Relaxed) * FROZEN_OF_NEW > self.frozen.word_count()
+    }
+
+    fn hash(&self, word: &WordKey) -> u64 {
+        match word {
+            WordKey::Short(key) => self.hasher.hash_one(key),
+            WordKey::Long(word) => self.hasher.hash_one(word),
         }
-        let number = self.find_stem(&stem).unwrap_or_else(|| {
-            let Vocabulary { stems, known_stems, hasher, .. } = self;
+    }
+
+    /// Looks up a word that is not frozen. Stems a word that is new.
+    #[cold]
+    fn learn(&self, word: WordKey, stemmer: Stemmer) -> Word {
+        let hash = self.hash(&word);
+        let shard = &self.shards[shard_of(hash)];
+        let find = |shard: &Shard| {
+            let found = shard.words.find(hash, |(known, _)| *known == word);
+            found.map(|(_, word)| *word)
+        };
+        if let Some(known) = find(&lock(shard)) {
+            return known;
+        }
+        let text = word.text();
+        let found = self.stem_number(stemmer.term(&text).as_bytes(), text.as_bytes());
+        drop(text);
+        let mut shard = lock(shard);
+        // Another thread may have stemmed the word meanwhile.
+        if find(&shard).is_none() {
+            shard.words.insert_unique(hash, (word, found), |(word, _)| self.hash(word));
+            self.new_words.fetch_add(1, Relaxed);
+        }
+        found
+    }
+
+    /// Finds or adds a stem, and a form of the stem.
+    fn stem_number(&self, text: &[u8], form: &[u8]) -> Word {
+        let hash = self.hasher.hash_one(text);
+        let at = shard_of(hash);
+        let mut shard = lock(&self.shards[at]);
+        let Shard { stems, numbers, extended, .. } = &mut *shard;
+        if let Some(stem) = self.frozen.find_stem(hash, text) {
+            let frozen = self.frozen.stem(stem);
+            let form = frozen.form(form).unwrap_or_else(|| {
+                extended.entry(stem).or_insert_with(|| frozen.to_stem()).add_form(form)
+            });
+            return Word { stem, form };
+        }
+        let known = numbers.find(hash, |at| stems[*at as usize].view().text == text).copied();
+        let number = known.unwrap_or_else(|| {
             let number = stems.len() as u32;
-            stems.push(Stem::new(stem));
-            let hash_of = |at: &u32| hasher.hash_one(stems[*at as usize].text());
-            known_stems.insert_unique(hash_of(&number), number, hash_of);
+            stems.push(Stem::new(text));
+            let hash_of = |at: &u32| self.hasher.hash_one(stems[*at as usize].view().text);
+            numbers.insert_unique(hash, number, hash_of);
             number
         });
-        let word = Word { stem: number, form: self.stems[number as usize].form(&key.text()) };
-        match key {
-            WordKey::Short(key) => {
-                let hasher = &self.hasher;
-                let hash = hasher.hash_one(key);
-                self.words.insert_unique(hash, (key, word), |(key, _)| hasher.hash_one(key));
+        let form = stems[number as usize].add_form(form);
+        Word { stem: (self.frozen.stems.len() + number as usize * SHARDS + at) as u32, form }
+    }
+
+    /// Freezes the words of the shards.
+    ///
+    /// ```text
+    /// frozen 0 "graph", 1 "theori"; new 2 "network"  →  0 "graph", 1 "network", 2 "theori"
+    /// ```
+    fn freeze(&mut self) {
+        let Vocabulary { frozen, shards, new_words, hasher } = self;
+        // A batch with words of its own may read the frozen ones still.
+        let Some(frozen) = Arc::get_mut(frozen) else { return };
+        let old = std::mem::take(frozen);
+        let (mut new, mut extended, mut words) = (Vec::new(), HashMap::new(), Vec::new());
+        for (at, shard) in (old.stems.len()..).zip(shards) {
+            let shard = std::mem::take(&mut *lock(shard));
+            let numbered = (at as u32..).step_by(SHARDS).zip(shard.stems);
+            new.push(numbered.map(|(number, stem)| NewStem::new(number, stem)).collect::<Vec<_>>());
+            extended.extend(shard.extended);
+            words.extend(shard.words);
+        }
+        new_words.store(0, Relaxed);
+        let last = new.iter().flatten().map(|new| new.number as usize + 1).max();
+        // Numbers of no stem stay 0.
+        let mut renumbered = vec![0; last.unwrap_or(old.stems.len())];
+        // The frozen stems and the new ones, ascending.
+        let sorted = parallel::sort_blocks(new, NewStem::compare);
+        let mut new = sorted.iter().flatten().peekable();
+        for number in 0..old.stems.len() as u32 {
+            let extended = extended.get(&number).map(Stem::view);
+            let stem = extended.unwrap_or(old.stem(number));
+            while let Some(new) = new.next_if(|new| new.stem.view().text < stem.text) {
+                renumbered[new.number as usize] = frozen.push(new.stem.view());
             }
-            WordKey::Long(long) => {
-                self.long_words.insert(long, word);
+            renumbered[number as usize] = frozen.push(stem);
+        }
+        for new in new {
+            renumbered[new.number as usize] = frozen.push(new.stem.view());
+        }
+        // The tables keep their order: no text has another hash than before.
+        let renumber = |number: &mut u32| *number = renumbered[*number as usize];
+        let mut numbers = old.numbers;
+        numbers.iter_mut().for_each(renumber);
+        let hash_of = |number: &u32| hasher.hash_one(frozen.stem(*number).text);
+        for NewStem { number, .. } in sorted.iter().flatten() {
+            let number = renumbered[*number as usize];
+            numbers.insert_unique(hash_of(&number), number, hash_of);
+        }
+        frozen.numbers = numbers;
+        frozen.words = old.words;
+        frozen.words.iter_mut().for_each(|(_, word)| renumber(&mut word.stem));
+        frozen.long_words = old.long_words;
+        frozen.long_words.values_mut().for_each(|word| renumber(&mut word.stem));
+        for (key, mut word) in words {
+            renumber(&mut word.stem);
+            match key {
+                WordKey::Short(key) => {
+                    let hash_of = |(key, _): &(Key, Word)| hasher.hash_one(key);
+                    frozen.words.insert_unique(hasher.hash_one(key), (key, word), hash_of);
+                }
+                WordKey::Long(key) => _ = frozen.long_words.insert(key, word),
             }
         }
     }
+}
 
-    fn bytes(&self) -> usize {
-        (self.words.len() + self.long_words.len()) * WORD_BYTES
+impl Frozen {
+    fn word_count(&self) -> usize {
+        self.words.len() + self.long_words.len()
     }
 
-    /// Ranks the stems, if more than one in [`UNRANKED`] has no rank.
-    fn rank_stems(&mut self) {
-        let Vocabulary { stems, order, ranks, .. } = self;
-        if (stems.len() - ranks.len()) * UNRANKED <= stems.len() {
-            return;
-        }
-        let text = |number: u32| stems[number as usize].text();
-        let first = |at: usize| (head(stems[at].text()), at as u32);
-        order.extend((order.len()..stems.len()).map(first));
-        // Most stems differ in their first bytes. A stable sort merges the new stems into the ascending ones.
-        order.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| text(a.1).cmp(text(b.1))));
-        ranks.resize(stems.len(), 0);
-        (0..).zip(&*order).for_each(|(rank, (_, stem))| ranks[*stem as usize] = rank);
+    fn find_stem(&self, hash: u64, text: &[u8]) -> Option<u32> {
+        self.numbers.find(hash, |number| self.stem(*number).text == text).copied()
+    }
+
+    fn stem(&self, number: u32) -> StemView<'_> {
+        let StemPlace { from, text_bytes, form_count } = self.stems[number as usize];
+        let to = self.stems.get(number as usize + 1).map_or(self.bytes.len(), |next| next.from);
+        let (text, forms) = self.bytes[from..to].split_at(text_bytes as usize);
+        StemView { text, forms, form_count }
+    }
+
+    /// Appends a stem after the last one. Returns its number.
+    fn push(&mut self, stem: StemView<'_>) -> u32 {
+        let StemView { text, forms, form_count } = stem;
+        let place = StemPlace { from: self.bytes.len(), text_bytes: text.len() as u32, form_count };
+        self.bytes.extend_from_slice(text);
+        self.bytes.extend_from_slice(forms);
+        self.stems.push(place);
+        self.stems.len() as u32 - 1
     }
 }
 
 impl BatchWords {
     /// Begins a batch with the shared words.
     pub fn begin(&mut self, shared: &SharedWords) {
-        self.known = shared.known();
+        self.vocabulary = shared.current();
     }
 
-    /// Ends a batch: leaves some of its words to be shared, and forgets all.
-    pub fn end(&mut self, shared: &SharedWords) {
-        self.hasher = RandomState::default();
-        let mut learned = Vec::new();
-        let own = std::mem::take(&mut self.own);
-        let is_shared = self.known.bytes() < shared.bytes_max;
-        let is_learned = |word: &WordKey| self.hasher.hash_one(word).is_multiple_of(SHARED_OF_NEW);
-        for (key, word) in own.into_iter().filter(|(key, _)| is_shared && is_learned(key)) {
-            learned.push(LearnedWord { word: key, stem: self.text(word.stem).into() });
-        }
-        shared.learned.lock().unwrap_or_else(PoisonError::into_inner).append(&mut learned);
-        self.own_stems.clear();
-        self.own_stem_numbers.clear();
-        self.changed.clear();
-        self.known = Arc::default();
+    /// Ends a batch, so that the words can be frozen.
+    pub fn end(&mut self) {
+        self.vocabulary = Arc::default();
     }
 
     /// Looks up a long word, in the language of a stemmer. Keeps any other word for [`BatchWords::each_pending`], which
@@ -263,146 +401,89 @@ impl BatchWords {
             return None;
         }
         let word = (stemmer, text.to_owned());
-        let known = self.known.long_words.get(&word).copied();
-        Some(known.unwrap_or_else(|| self.own(WordKey::Long(word), stemmer)))
+        let frozen = self.vocabulary.frozen.long_words.get(&word).copied();
+        Some(frozen.unwrap_or_else(|| self.vocabulary.learn(WordKey::Long(word), stemmer)))
     }
 
     /// Looks up the words that were kept. A loop without other work overlaps the misses of the cache.
     pub fn each_pending(&mut self, mut visit: impl FnMut(u32, Word)) {
-        let mut pending = std::mem::take(&mut self.pending);
+        let BatchWords { vocabulary, pending } = self;
         for (key, stemmer, at) in pending.drain(..) {
-            let known = self.known.find(key);
-            visit(at, known.unwrap_or_else(|| self.own(WordKey::Short(key), stemmer)));
-        }
-        self.pending = pending;
-    }
-
-    /// Looks up a word that is not shared.
-    #[cold]
-    fn own(&mut self, key: WordKey, stemmer: Stemmer) -> Word {
-        if let Some(word) = self.own.get(&key) {
-            return *word;
-        }
-        let word = self.stemmed(&key.text(), stemmer);
-        self.own.insert(key, word);
-        word
-    }
-
-    /// Stems a word that is not shared, and finds or adds the stem.
-    fn stemmed(&mut self, text: &str, stemmer: Stemmer) -> Word {
-        let stem = stemmer.term(text);
-        let first = self.known.stems.len() as u32;
-        match self.known.find_stem(stem.as_bytes()) {
-            Some(number) => {
-                let known = || self.known.stems[number as usize].clone();
-                let form = self.changed.entry(number).or_insert_with(known).form(text);
-                Word { stem: number, form }
-            }
-            None => {
-                let BatchWords { own_stems, own_stem_numbers, known, .. } = self;
-                let hash_of = |text: &[u8]| known.hasher.hash_one(text);
-                let hash = hash_of(stem.as_bytes());
-                let is_same = |at: &u32| own_stems[*at as usize].text() == stem.as_bytes();
-                let at = own_stem_numbers.find(hash, is_same).copied();
-                let at = at.unwrap_or_else(|| {
-                    let at = own_stems.len() as u32;
-                    own_stems.push(Stem::new(stem.as_bytes().into()));
-                    let hash_of = |at: &u32| hash_of(own_stems[*at as usize].text());
-                    own_stem_numbers.insert_unique(hash, at, hash_of);
-                    at
-                });
-                Word { stem: first + at, form: own_stems[at as usize].form(text) }
-            }
+            let hash = vocabulary.hasher.hash_one(key);
+            let frozen = vocabulary.frozen.words.find(hash, |(known, _)| *known == key);
+            let learn = || vocabulary.learn(WordKey::Short(key), stemmer);
+            visit(at, frozen.map_or_else(learn, |(_, word)| *word));
         }
     }
 
-    /// The number of stems.
-    pub fn stem_count(&self) -> usize {
-        self.known.stems.len() + self.own_stems.len()
-    }
-
-    /// A stem by its number, with all forms that it has so far.
-    pub fn stem(&self, number: u32) -> &Stem {
-        let known = || self.changed.get(&number).or(self.known.stems.get(number as usize));
-        known().unwrap_or_else(|| &self.own_stems[number as usize - self.known.stems.len()])
-    }
-
-    /// Sorts different stems by text. Most comparisons are of ranks, or of the first bytes.
-    pub fn sort(&mut self, numbers: &mut Vec<u32>) {
-        let mut unranked = std::mem::take(&mut self.unranked);
-        let rank = |number: &u32| self.known.ranks.get(*number as usize).copied();
-        unranked.clear();
-        unranked.extend(
-            numbers
-                .extract_if(.., |number| rank(number).is_none())
-                .map(|number| (head(self.text(number)), number)),
-        );
-        numbers.sort_unstable_by_key(rank);
-        let ascending = |a: &(u64, u32), b: &(u64, u32)| {
-            a.0.cmp(&b.0).then_with(|| self.text(a.1).cmp(self.text(b.1)))
+    /// Takes the stems that are not frozen off ascending numbers. Returns these stems ascending by text.
+    pub fn split_new(&self, numbers: &mut Vec<u32>) -> Vec<NewStem> {
+        let Vocabulary { frozen, shards, .. } = &*self.vocabulary;
+        let is_frozen = |number: &u32| (*number as usize) < frozen.stems.len();
+        let new = numbers.split_off(numbers.partition_point(is_frozen));
+        let copy = |number: u32| {
+            let place = number as usize - frozen.stems.len();
+            NewStem::new(number, lock(&shards[place % SHARDS]).stems[place / SHARDS].clone())
         };
-        unranked.sort_unstable_by(ascending);
-        // Both ascend, and are merged from the back.
-        let (mut ranked, mut to) = (numbers.len(), numbers.len() + unranked.len());
-        numbers.resize(to, 0);
-        while let Some(last) = unranked.last() {
-            let before = ranked.checked_sub(1).map(|at| {
-                let rank = rank(&numbers[at]).unwrap_or_default();
-                self.known.order[rank as usize]
-            });
-            to -= 1;
-            match before.filter(|before| ascending(before, last).is_gt()) {
-                Some((_, number)) => {
-                    numbers[to] = number;
-                    ranked -= 1;
-                }
-                None => {
-                    numbers[to] = last.1;
-                    unranked.pop();
-                }
-            }
-        }
-        self.unranked = unranked;
+        let mut new: Vec<NewStem> = new.into_iter().map(copy).collect();
+        new.sort_unstable_by(NewStem::compare);
+        new
     }
 
-    fn text(&self, number: u32) -> &[u8] {
-        let stems = &self.known.stems;
-        match stems.get(number as usize) {
-            Some(stem) => stem.text(),
-            None => self.own_stems[number as usize - stems.len()].text(),
-        }
+    /// A frozen stem.
+    pub fn frozen(&self, number: u32) -> StemView<'_> {
+        self.vocabulary.frozen.stem(number)
+    }
+
+    /// A frozen stem with the forms that batches found since it was frozen.
+    pub fn extended(&self, number: u32) -> Option<Stem> {
+        let Vocabulary { frozen, shards, hasher, .. } = &*self.vocabulary;
+        let shard = shard_of(hasher.hash_one(frozen.stem(number).text));
+        lock(&shards[shard]).extended.get(&number).cloned()
+    }
+}
+
+impl NewStem {
+    fn new(number: u32, stem: Stem) -> NewStem {
+        NewStem { first: head(stem.view().text), number, stem }
+    }
+
+    fn compare(a: &NewStem, b: &NewStem) -> Ordering {
+        a.first.cmp(&b.first).then_with(|| a.stem.view().text.cmp(b.stem.view().text))
     }
 }
 
 impl Stem {
-    fn new(text: Box<[u8]>) -> Stem {
-        Stem { text_bytes: text.len() as u32, bytes: text.into_vec(), form_count: 0 }
+    fn new(text: &[u8]) -> Stem {
+        Stem { text_bytes: text.len() as u32, bytes: text.to_vec(), form_count: 0 }
     }
 
-    pub fn text(&self) -> &[u8] {
-        &self.bytes[..self.text_bytes as usize]
-    }
-
-    /// For each form, its length and its text.
-    pub fn forms(&self) -> &[u8] {
-        &self.bytes[self.text_bytes as usize..]
+    pub fn view(&self) -> StemView<'_> {
+        let (text, forms) = self.bytes.split_at(self.text_bytes as usize);
+        StemView { text, forms, form_count: self.form_count }
     }
 
     /// The number of a form, which may be new.
-    fn form(&mut self, text: &str) -> u32 {
-        let (mut rest, mut number) = (self.forms(), 0);
-        while !rest.is_empty()
-            && let Ok(known) = take_text(&mut rest)
-        {
-            if known == text.as_bytes() {
-                return number;
-            }
-            number += 1;
-        }
-        leb128::push(text.len() as u64, &mut self.bytes);
-        self.bytes.extend_from_slice(text.as_bytes());
-        self.form_count += 1;
-        number
+    fn add_form(&mut self, text: &[u8]) -> u32 {
+        self.view().form(text).unwrap_or_else(|| {
+            leb128::push(text.len() as u64, &mut self.bytes);
+            self.bytes.extend_from_slice(text);
+            self.form_count += 1;
+            self.form_count - 1
+        })
+    }
+}
+
+impl<'s> StemView<'s> {
+    fn to_stem(self) -> Stem {
+        let StemView { text, forms, form_count } = self;
+        Stem { bytes: [text, forms].concat(), text_bytes: text.len() as u32, form_count }
+    }
+
+    /// The number of a form.
+    fn form(self, text: &[u8]) -> Option<u32> {
+        let mut rest = self.forms;
+        (0..self.form_count).find(|_| take_text(&mut rest).is_ok_and(|known| known == text))
     }
 }
 
@@ -416,47 +497,59 @@ mod tests {
         let known = (0..).zip(words).map(|(at, word)| batch.push(word, stemmer, at));
         let mut found: Vec<Option<Word>> = known.collect();
         batch.each_pending(|at, word| found[at as usize] = Some(word));
-        let text = |stem: u32| String::from_utf8_lossy(batch.stem(stem).text()).into_owned();
+        let text = |stem: u32| {
+            let mut numbers = vec![stem];
+            let text = match batch.split_new(&mut numbers).first() {
+                Some(new) => new.stem.view().text.to_vec(),
+                None => batch.frozen(stem).text.to_vec(),
+            };
+            String::from_utf8_lossy(&text).into_owned()
+        };
         found.into_iter().flatten().map(|word| (text(word.stem), word.form)).collect()
     }
 
     #[test]
-    fn words_have_the_same_stems_in_a_batch_whether_they_are_shared_or_not() {
+    fn words_have_the_same_stems_whether_they_are_frozen_or_not() {
         let long = "pneumonoultramicroscopicsilicovolcanoconioses";
         let words = ["networks", "network", "networks", " ", long, "covid19", long];
         let stem = Stemmer::of_language(Some("en")).term(long);
         let stems = ["network", "network", "network", " ", &*stem, "covid19", &*stem];
-        let shared = SharedWords::new(usize::MAX);
-        let mut batch = BatchWords::default();
-        for _ in 0..100 {
-            batch.begin(&shared);
-            let found = look_up(&mut batch, "en", &words);
-            assert_eq!(found.iter().map(|(stem, _)| stem).collect::<Vec<_>>(), stems);
-            assert!(found[0] == found[2] && found[0].1 != found[1].1 && found[4] == found[6]);
-            // In another language the word has another term.
-            let of_other = Stemmer::of_language(Some("ja")).term("network").into_owned();
-            assert_ne!(of_other, "network");
-            assert_eq!(look_up(&mut batch, "ja", &["network"]), [(of_other, 0)]);
-            let of = |at: usize| -> String { "abcdefghij".repeat(3)[at..at + 3].to_owned() };
-            let others: Vec<String> = (0..20).map(of).collect();
-            look_up(&mut batch, "ja", &others.iter().map(String::as_str).collect::<Vec<_>>());
-            let mut all: Vec<u32> = (0..batch.stem_count() as u32).rev().collect();
-            batch.sort(&mut all);
-            assert!(all.iter().map(|stem| batch.stem(*stem).text()).is_sorted());
-            // A batch that reads the shared words does not let them change.
-            shared.share_learned();
-            batch.end(&shared);
-            shared.share_learned();
+        // All words fit; then no batch shares its words; then only the first words are frozen.
+        for bytes_max in [usize::MAX, 0, 80 * WORD_BYTES] {
+            let shared = SharedWords::new(bytes_max);
+            let mut batch = BatchWords::default();
+            for round in 0..30 {
+                batch.begin(&shared);
+                let found = look_up(&mut batch, "en", &words);
+                assert_eq!(found.iter().map(|(stem, _)| stem).collect::<Vec<_>>(), stems);
+                assert!(found[0] == found[2] && found[0].1 != found[1].1 && found[4] == found[6]);
+                // In another language the word has another term.
+                let of_other = Stemmer::of_language(Some("ja")).term("network").into_owned();
+                assert_ne!(of_other, "network");
+                assert_eq!(look_up(&mut batch, "ja", &["network"]), [(of_other, 0)]);
+                // Further forms of a frozen stem, and other words of each round.
+                let form = ["networking", "networked"][round % 2];
+                let [(stem, number)] = &look_up(&mut batch, "en", &[form])[..] else { panic!() };
+                assert!(stem == "network" && *number >= 2, "{form} {number}");
+                let others: Vec<String> = (0..20).map(|at| format!("x{round}x{at}")).collect();
+                look_up(&mut batch, "ja", &others.iter().map(String::as_str).collect::<Vec<_>>());
+                // A batch that reads the words does not let them change.
+                shared.freeze();
+                let frozen = &batch.vocabulary.frozen;
+                let texts = (0..frozen.stems.len() as u32).map(|stem| frozen.stem(stem).text);
+                assert!(texts.is_sorted());
+                batch.end();
+                shared.freeze();
+            }
+            let frozen = &lock(&shared.current).frozen;
+            assert_eq!(frozen.numbers.len(), frozen.stems.len());
+            // Of 608 words, one in nine need not be frozen yet.
+            let expected = match bytes_max {
+                usize::MAX => 540..=608,
+                0 => 0..=0,
+                _ => 8..=40,
+            };
+            assert!(expected.contains(&frozen.word_count()), "{}", frozen.word_count());
         }
-        // After 100 batches, in each of which a word is shared with a chance of one in 16.
-        batch.begin(&shared);
-        assert!(batch.known.words.len() > 10 && batch.known.long_words.len() == 1);
-        batch.end(&shared);
-        let full = SharedWords::new(0);
-        batch.begin(&full);
-        look_up(&mut batch, "en", &words);
-        batch.end(&full);
-        full.share_learned();
-        assert_eq!(full.known().words.len(), 0);
     }
 }
