@@ -239,6 +239,8 @@ fn late_pages_equal_the_oracle() {
         "NOT zzzz".to_owned(),
         format!("{a} OR -({b} {c})"),
         format!("-{a} OR {b}"),
+        format!("{a} -(-{b})"),
+        format!("-(-{a} OR -({b} -{c}))"),
         format!("{a} {b} zzzz"),
     ] {
         let asked = Asked { text, is_exact: false, filter: None, sort: None };

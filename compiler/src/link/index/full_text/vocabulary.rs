@@ -330,28 +330,34 @@ impl Vocabulary {
         }
         // The tables keep their order: no text has another hash than before.
         let renumber = |number: &mut u32| *number = renumbered[*number as usize];
-        let mut numbers = old.numbers;
-        numbers.iter_mut().for_each(renumber);
-        let hash_of = |number: &u32| hasher.hash_one(frozen.stem(*number).text);
-        for NewStem { number, .. } in sorted.iter().flatten() {
-            let number = renumbered[*number as usize];
-            numbers.insert_unique(hash_of(&number), number, hash_of);
-        }
-        frozen.numbers = numbers;
-        frozen.words = old.words;
-        frozen.words.iter_mut().for_each(|(_, word)| renumber(&mut word.stem));
-        frozen.long_words = old.long_words;
-        frozen.long_words.values_mut().for_each(|word| renumber(&mut word.stem));
-        for (key, mut word) in words {
-            renumber(&mut word.stem);
-            match key {
-                WordKey::Short(key) => {
-                    let hash_of = |(key, _): &(Key, Word)| hasher.hash_one(key);
-                    frozen.words.insert_unique(hasher.hash_one(key), (key, word), hash_of);
-                }
-                WordKey::Long(key) => _ = frozen.long_words.insert(key, word),
+        let Frozen { numbers: mut old_numbers, words: mut old_words, mut long_words, .. } = old;
+        let stems = &*frozen;
+        let number_stems = || {
+            old_numbers.iter_mut().for_each(renumber);
+            let hash_of = |number: &u32| hasher.hash_one(stems.stem(*number).text);
+            for NewStem { number, .. } in sorted.iter().flatten() {
+                let number = renumbered[*number as usize];
+                old_numbers.insert_unique(hash_of(&number), number, hash_of);
             }
-        }
+            old_numbers
+        };
+        let add_words = || {
+            old_words.iter_mut().for_each(|(_, word)| renumber(&mut word.stem));
+            long_words.values_mut().for_each(|word| renumber(&mut word.stem));
+            for (key, mut word) in words {
+                renumber(&mut word.stem);
+                match key {
+                    WordKey::Short(key) => {
+                        let hash_of = |(key, _): &(Key, Word)| hasher.hash_one(key);
+                        old_words.insert_unique(hasher.hash_one(key), (key, word), hash_of);
+                    }
+                    WordKey::Long(key) => _ = long_words.insert(key, word),
+                }
+            }
+            (old_words, long_words)
+        };
+        let (numbers, (words, long_words)) = parallel::join(number_stems, add_words);
+        *frozen = Frozen { numbers, words, long_words, ..std::mem::take(frozen) };
     }
 }
 
