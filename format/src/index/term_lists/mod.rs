@@ -172,7 +172,7 @@ pub struct SpooledLists {
 }
 
 impl SpooledLists {
-    /// The lists of each path, in the order in which they were begun.
+    /// The lists of each path, the first path first.
     pub fn paths(&self) -> impl Iterator<Item = PathLists<'_>> {
         let [mut terms, mut offsets] =
             [&self.terms, &self.offsets].map(|map| map.bytes(0..map.len()));

@@ -436,7 +436,7 @@ impl BatchWords {
         new
     }
 
-    /// A frozen stem.
+    /// The frozen stem of a number.
     pub fn frozen(&self, number: u32) -> StemView<'_> {
         self.vocabulary.frozen.stem(number)
     }

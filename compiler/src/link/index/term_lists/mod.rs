@@ -180,7 +180,7 @@ impl<'a> Inverter<'a> {
 /// Paths that are merged at the same time. Each has a list in memory, and in a night the memory of a sort.
 const MERGED_TOGETHER: usize = 8;
 
-/// What tasks merge.
+/// The runs and the old lists that tasks merge.
 struct ListsMerging<'m> {
     inverter: &'m Inverter<'m>,
     runs: Map,
