@@ -119,7 +119,7 @@ pub(super) struct BatchWords {
 const SHARDS: usize = 64;
 
 /// More new words than one in this many frozen ones are frozen too.
-const FROZEN_OF_NEW: usize = 8;
+const FROZEN_OF_NEW: usize = 4;
 
 /// The number of a word's stem, and of the word among the stem's forms.
 #[derive(Clone, Copy, Default)]
