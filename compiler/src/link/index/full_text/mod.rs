@@ -111,9 +111,9 @@ impl TermRuns {
 }
 
 /// Ranges of terms that are merged apart.
-const RANGES: usize = 256;
+const RANGES: usize = 1024;
 /// Ranges that are in memory together, as batches and merged.
-const RANGES_TOGETHER: usize = 64;
+const RANGES_TOGETHER: usize = 256;
 
 /// The terms at which ranges begin, after the first: each range has about the same share of a batch's bytes.
 fn bounds_of(mut batch: &[u8]) -> io::Result<Vec<Vec<u8>>> {
