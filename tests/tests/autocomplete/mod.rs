@@ -153,7 +153,7 @@ fn compare(pair: &ServerAndOracle, queries: usize, seed: u64) {
     let Comparison { asked, refused, matched, by_id, .. } = comparison;
     println!("{asked} queries: {refused} refused, {matched} matched, {by_id} of them by an id");
     assert!(matched * 2 > asked, "of {asked} queries only {matched} match anything");
-    assert!(refused * 100 > asked, "of {asked} queries only {refused} are refused");
+    assert!(refused * 50 * times(1) > asked, "of {asked} queries only {refused} are refused");
     assert!(by_id * 20 > asked, "of {asked} queries only {by_id} match by an id");
 }
 

@@ -49,7 +49,7 @@ enum OldTerms {
 impl<'u> OldLists<'u> {
     /// The file with the lists of all paths.
     pub(super) fn file(unchanged: &'u Unchanged<'u>) -> Taken<&'u TermListsFile> {
-        Ok(unchanged.old().term_lists(unchanged.entity).map_err(unchanged.failure())?)
+        unchanged.old().term_lists(unchanged.entity).map_err(unchanged.failure())
     }
 
     /// Opens the lists of a path.
