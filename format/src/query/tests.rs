@@ -162,8 +162,7 @@ fn write_lists(path: &Path, lists: ListsSpool, terms: &[Terms]) -> TermListsFile
     let header = header(FileKind::TermLists, terms.len() as u64);
     let mut writer = TermListsWriter::create(path, header).unwrap();
     for lists in lists.finish().unwrap().paths() {
-        let hash = |pieces: Vec<Chunks<'_>>| pieces.into_iter().map(Chunks::values).collect();
-        writer.append(lists, hash).unwrap();
+        writer.append(lists, Chunks::values_of_all).unwrap();
     }
     writer.finish().unwrap();
     TermListsFile::open(open(path, FileKind::TermLists), terms).unwrap()

@@ -98,6 +98,11 @@ pub struct Chunks<'b> {
 }
 
 impl Chunks<'_> {
+    /// The level-0 values of each item, on this thread: the `hash` of [`FileWriter::write_hashed`] where tasks do not pay.
+    pub fn values_of_all(pieces: Vec<Chunks<'_>>) -> Vec<Vec<ChainingValue>> {
+        pieces.into_iter().map(Chunks::values).collect()
+    }
+
     /// The level-0 value of each chunk.
     pub fn values(self) -> Vec<ChainingValue> {
         let chunks = (self.first..).zip(self.bytes.chunks(CHUNK_BYTES));
@@ -216,8 +221,7 @@ impl FileWriter {
 
 impl Write for FileWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let hash = |pieces: Vec<Chunks<'_>>| pieces.into_iter().map(Chunks::values).collect();
-        self.write_hashed(bytes, hash)?;
+        self.write_hashed(bytes, Chunks::values_of_all)?;
         Ok(bytes.len())
     }
 

@@ -248,8 +248,7 @@ pub fn push_lists(
     terms.iter().for_each(|(term, rows)| lists.push(*term, &mut list(rows)).unwrap());
     lists.end(&mut list(presence)).unwrap();
     let lists = lists.finish().unwrap();
-    let hash = |pieces: Vec<Chunks<'_>>| pieces.into_iter().map(Chunks::values).collect();
-    lists.paths().for_each(|lists| writer.append(lists, hash).unwrap());
+    lists.paths().for_each(|lists| writer.append(lists, Chunks::values_of_all).unwrap());
 }
 
 pub fn list(rows: &BTreeSet<u32>) -> PostingsBuilder {

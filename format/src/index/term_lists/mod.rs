@@ -183,18 +183,11 @@ impl SpooledLists {
             PathLists {
                 width: path.width,
                 postings: self.postings.bytes(path.from as usize..end),
-                terms: take(&mut terms, count * path.width),
-                offsets: take(&mut offsets, (count + 2) * OFFSET_BYTES),
+                terms: terms.split_off(..count * path.width).unwrap_or_default(),
+                offsets: offsets.split_off(..(count + 2) * OFFSET_BYTES).unwrap_or_default(),
             }
         })
     }
-}
-
-/// Takes bytes off the front.
-fn take<'b>(bytes: &mut &'b [u8], count: usize) -> &'b [u8] {
-    let (taken, rest) = bytes.split_at(count);
-    *bytes = rest;
-    taken
 }
 
 /// The lists of one path, as a file has them, but for their offsets, which count from the first of the postings.

@@ -147,7 +147,8 @@ impl<'s> Matcher<'s> {
         }
     }
 
-    /// Moves to the first matching row at or after `row`; [`NO_ROW`] if there is none. `row` ascends, beyond what the last seek returned.
+    /// Moves to the first matching row at or after `row`; [`NO_ROW`] if there is none. Each `row` comes after the row that the seek
+    /// before returned.
     pub fn seek(&mut self, row: u32) -> Result<u32, QueryError> {
         match self {
             Matcher::Group(group) => group.seek(row),

@@ -181,12 +181,14 @@ impl TextBatch {
         }
         // Frozen stems ascend by text as by number.
         used.sort_unstable();
-        let terms = used.len();
         let new = words.split_new(used);
         let mut from = 0;
-        for stem in used.iter().copied().chain(new.iter().map(|new| new.number)) {
+        let mut begin = |stem: u32| {
             from += std::mem::replace(&mut ends[stem as usize], from);
-        }
+            from as usize
+        };
+        let frozen_tokens = used.iter().map(|stem| begin(*stem)).last().unwrap_or(0);
+        new.iter().for_each(|new| _ = begin(new.number));
         sorted.resize(tokens.len(), Token::default());
         for (stem, token) in stems.iter().zip(&*tokens) {
             let end = &mut ends[*stem as usize];
@@ -194,7 +196,8 @@ impl TextBatch {
             *end += 1;
         }
         let [of_frozen, of_new] = out;
-        of_frozen.reserve(tokens.len() * TOKEN_BYTES + terms * ENTRY_BYTES);
+        of_frozen.reserve(frozen_tokens * TOKEN_BYTES + used.len() * ENTRY_BYTES);
+        of_new.reserve((tokens.len() - frozen_tokens) * TOKEN_BYTES + new.len() * ENTRY_BYTES);
         let mut from = 0;
         let mut tokens_of = |stem: u32| {
             // Zero again for the next batch.

@@ -18,6 +18,7 @@ pub(crate) mod vocabulary;
 use std::hash::BuildHasher;
 use std::io;
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
 use hashbrown::HashTable;
@@ -38,10 +39,26 @@ pub(crate) struct TermRuns {
     bounds: Vec<Vec<u8>>,
 }
 
-/// A run: the chunk of its rows, and where each range of terms begins in the spool; the last number is the end.
+/// A run in the spool.
 struct Run {
+    /// The chunk of its rows.
     chunk: u32,
-    places: Vec<usize>,
+    from: usize,
+    /// Where each range of terms ends, from the start of the run on.
+    ends: Vec<u32>,
+}
+
+impl Run {
+    /// The place of a range of terms in the spool.
+    fn range(&self, number: usize) -> Range<usize> {
+        let begin = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.from + begin as usize..self.from + self.ends[number] as usize
+    }
+
+    /// The place of all terms in the spool.
+    fn all(&self) -> Range<usize> {
+        self.from..self.from + self.ends.last().copied().unwrap_or(0) as usize
+    }
 }
 
 impl TermRuns {
@@ -83,7 +100,7 @@ impl TermRuns {
         let divided =
             parallel::try_map(batches.iter().collect(), |batch: &Vec<u8>| divide(batch, bounds))?;
         let ranges: Vec<usize> = (0..=bounds.len()).collect();
-        let (mut merged, mut places): (Vec<Vec<u8>>, _) = (Vec::new(), vec![from]);
+        let (mut merged, mut ends): (Vec<Vec<u8>>, _) = (Vec::new(), Vec::new());
         let mut groups = ranges.chunks(RANGES_TOGETHER);
         loop {
             // Some ranges are written while the next are merged, so that memory never holds all of them twice.
@@ -93,7 +110,8 @@ impl TermRuns {
                 || {
                     merged.drain(..).try_for_each(|bytes| {
                         self.position += bytes.len();
-                        places.push(self.position);
+                        let end = u32::try_from(self.position - from);
+                        ends.push(end.map_err(io::Error::other)?);
                         spool.write_all(&bytes)
                     })
                 },
@@ -104,16 +122,16 @@ impl TermRuns {
             merged = next;
         }
         if self.position > from {
-            self.runs.push(Run { chunk, places });
+            self.runs.push(Run { chunk, from, ends });
         }
         Ok(())
     }
 }
 
 /// Ranges of terms that are merged apart.
-const RANGES: usize = 1024;
+const RANGES: usize = 512;
 /// Ranges that are in memory together, as batches and merged.
-const RANGES_TOGETHER: usize = 256;
+const RANGES_TOGETHER: usize = 128;
 
 /// The terms at which ranges begin, after the first: each range has about the same share of a batch's bytes.
 fn bounds_of(mut batch: &[u8]) -> io::Result<Vec<Vec<u8>>> {

@@ -118,8 +118,8 @@ pub(super) struct BatchWords {
 
 const SHARDS: usize = 64;
 
-/// More new words than one in this many frozen ones are frozen too.
-const FROZEN_OF_NEW: usize = 4;
+/// New words are frozen once there is more than one for this many frozen words.
+const FROZEN_PER_NEW: usize = 4;
 
 /// The number of a word's stem, and of the word among the stem's forms.
 #[derive(Clone, Copy, Default)]
@@ -233,7 +233,7 @@ impl Vocabulary {
     }
 
     fn has_many_new(&self) -> bool {
-        self.new_words.load(Relaxed) * FROZEN_OF_NEW > self.frozen.word_count()
+        self.new_words.load(Relaxed) * FROZEN_PER_NEW > self.frozen.word_count()
     }
 
     fn hash(&self, word: &WordKey) -> u64 {

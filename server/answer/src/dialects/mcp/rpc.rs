@@ -28,15 +28,15 @@ pub struct Message {
     #[serde(default)]
     pub id: Option<Value>,
     /// Absent in a reply, to which there is no answer either; never null.
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "not_null")]
     pub method: Option<String>,
     /// Null without parameters.
     #[serde(default)]
     pub params: Value,
 }
 
-/// Reads a member that is a text where it is there at all.
-fn text<'de, D: Deserializer<'de>>(member: D) -> Result<Option<String>, D::Error> {
+/// Reads a text that may be absent, but not null.
+fn not_null<'de, D: Deserializer<'de>>(member: D) -> Result<Option<String>, D::Error> {
     String::deserialize(member).map(Some)
 }
 

@@ -99,7 +99,7 @@ struct TermRanges<'b, 'u> {
 
 impl<'b, 'u> TermRanges<'b, 'u> {
     fn new(of: &'b TermRuns, spool: &'b [u8], old: Option<OldTerms<'u>>) -> TermRanges<'b, 'u> {
-        let count = of.runs.first().map_or(0, |run| run.places.len() - 1);
+        let count = of.runs.first().map_or(0, |run| run.ends.len());
         let ranges = 0..if old.is_some() { 1 } else { count };
         TermRanges { runs: &of.runs, spool, old, ranges, current: None }
     }
@@ -107,14 +107,14 @@ impl<'b, 'u> TermRanges<'b, 'u> {
     /// Begins to merge a range of terms.
     fn merge(&self, range: usize) -> Merge<'b, &'b [u8]> {
         let bytes = |run: &'b Run| match self.old.is_some() {
-            true => &self.spool[run.places[0]..run.places[run.places.len() - 1]],
-            false => &self.spool[run.places[range]..run.places[range + 1]],
+            true => &self.spool[run.all()],
+            false => &self.spool[run.range(range)],
         };
         Merge::new(self.runs.iter().map(|run| (run.chunk, bytes(run))), split_stem)
     }
 
     fn bytes(&self, range: usize) -> usize {
-        self.runs.iter().map(|run| run.places[range + 1] - run.places[range]).sum()
+        self.runs.iter().map(|run| run.range(range).len()).sum()
     }
 
     /// Collects the terms of the next wave. Returns whether all terms are collected.
