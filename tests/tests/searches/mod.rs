@@ -239,7 +239,7 @@ fn late_pages_equal_the_oracle() {
         "NOT zzzz".to_owned(),
         format!("{a} OR -({b} {c})"),
         format!("-{a} OR {b}"),
-        format!("{a} -(-{b})"),
+        format!("{a} AND NOT (-{b})"),
         format!("-(-{a} OR -({b} -{c}))"),
         format!("{a} {b} zzzz"),
     ] {
