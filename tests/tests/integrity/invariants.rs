@@ -8,12 +8,12 @@ use pinakes_format::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, Tier
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
-use pinakes_format::storage::header::{FileKind, Header};
+use pinakes_format::storage::header::{FileKind, HEADER_BYTES, Header};
 use pinakes_format::storage::manifest::MANIFEST;
 
 use crate::integrity::Copy;
 use crate::integrity::forged::forge;
-use crate::integrity::tiny_files;
+use crate::integrity::{sample_files, tiny_files};
 
 /// Replaces a file, keeps all hashes consistent, and returns the error of the verification.
 fn verify_with(copy: &Copy<'_>, name: &str, bytes: &[u8]) -> String {
@@ -169,4 +169,20 @@ fn verification_names_broken_word_indexes_despite_valid_hashes() {
     };
     check(FileKind::PrefixStats, &answered, "a rare prefix has a summary");
     copy.open().unwrap().verify().unwrap();
+}
+
+#[test]
+fn verification_finds_a_changed_byte_anywhere_in_crossings() {
+    // Frequent terms have at least 64 rows.
+    let files = sample_files();
+    let copy = Copy::new(&files);
+    let name = archive_path(FileKind::Crossings, Some(Entity::Output));
+    let bytes = &files[&name];
+    assert!(bytes.len() > 2_000, "{} bytes", bytes.len());
+    for at in (HEADER_BYTES..bytes.len()).step_by(7) {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        let message = verify_with(&copy, &name, &changed);
+        assert!(message.contains(&format!("`{name}`")), "byte {at}: {message}");
+    }
 }
