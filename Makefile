@@ -12,7 +12,8 @@ SECONDS ?= 60
 TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
 FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container parquet manifest
 SOAK_PARTS := attack requests crashes switches schemathesis sizes random nights
-SOAK := tests/scratch cargo test --profile soak --locked --workspace
+# Skipped tests are named at once.
+SOAK := PINAKES_SKIPS=/dev/stderr tests/scratch cargo test --profile soak --locked --workspace
 FUZZ := target/fuzz
 # Where tests say that they are skipped.
 SKIPS := $(CURDIR)/target/skips.txt
