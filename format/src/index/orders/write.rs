@@ -5,7 +5,7 @@
 //! window's rows and their interval numbers by row. Cost: rows × (1 + rows / window) sequential reads.
 
 use std::io;
-use std::io::{BufReader, Read, Seek, Write};
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK};
@@ -16,6 +16,8 @@ use crate::storage::{FileWriter, Header, Spool, Spooled, Written};
 const CHECKPOINTS_AIM: usize = 128;
 /// The smallest distance between evenly placed checkpoints, in ranks.
 const DISTANCE_MIN: usize = 8_192;
+/// Bytes that are read or written together.
+const BUFFER_BYTES: usize = 1 << 18;
 
 /// A row in the order of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,15 +214,17 @@ impl OrdersWriter {
         };
         layout.starts_from = self.position();
         if layout.has_starts() {
+            let mut out = BufWriter::with_capacity(BUFFER_BYTES, &mut self.file);
             for start in pass.starts_of_values() {
-                self.file.write_all(&(start as u32).to_le_bytes())?;
+                out.write_all(&(start as u32).to_le_bytes())?;
             }
+            out.flush()?;
         }
         layout.rows_from = self.position();
         if matches!(parts, OrderParts::All { .. }) {
             // An earlier `push_pass` of the same pass read the rows to their end.
             pass.rows.rewind()?;
-            io::copy(&mut BufReader::with_capacity(1 << 18, &mut pass.rows), &mut self.file)?;
+            io::copy(&mut BufReader::with_capacity(BUFFER_BYTES, &mut pass.rows), &mut self.file)?;
         }
         layout.codes_from = self.position();
         // In row order a rank is a row, so counts by chunk find a page.
@@ -263,28 +267,31 @@ impl OrdersWriter {
         // For each row, the number of checkpoints at or below the row's rank.
         let mut passed = vec![0u16; if checkpoints.is_empty() { 0 } else { length }];
         pass.rows.rewind()?;
-        let mut input = BufReader::with_capacity(1 << 18, &mut pass.rows);
+        let mut bytes = vec![0; (pass.count * 4).min(BUFFER_BYTES)];
         let (mut code, mut reached) = (0u32, 0u16);
-        for rank in 0..pass.count {
-            let mut row = [0; 4];
-            input.read_exact(&mut row)?;
-            if rank > 0 && pass.starts[rank / 64] & (1 << (rank % 64)) != 0 {
-                code += 1;
-            }
-            if checkpoints.get(usize::from(reached)).is_some_and(|at| *at as usize == rank) {
-                reached += 1;
-            }
-            let at = (u32::from_le_bytes(row) as usize).wrapping_sub(first);
-            if let Some(slot) = codes.get_mut(at) {
-                *slot = code;
-            }
-            if let Some(slot) = passed.get_mut(at) {
-                *slot = reached;
+        for from in (0..pass.count).step_by(BUFFER_BYTES / 4) {
+            bytes.truncate((pass.count - from) * 4);
+            pass.rows.read_exact(&mut bytes)?;
+            for (rank, row) in (from..).zip(bytes.as_chunks().0) {
+                let starts_value = pass.starts[rank / 64] >> (rank % 64) & 1 == 1;
+                code += u32::from(starts_value && rank > 0);
+                if checkpoints.get(usize::from(reached)).is_some_and(|at| *at as usize == rank) {
+                    reached += 1;
+                }
+                let at = (u32::from_le_bytes(*row) as usize).wrapping_sub(first);
+                if let Some(slot) = codes.get_mut(at) {
+                    *slot = code;
+                }
+                if let Some(slot) = passed.get_mut(at) {
+                    *slot = reached;
+                }
             }
         }
+        let mut out = BufWriter::with_capacity(BUFFER_BYTES, &mut self.file);
         for code in codes {
-            self.file.write_all(&code.to_le_bytes()[..code_width])?;
+            out.write_all(&code.to_le_bytes()[..code_width])?;
         }
+        out.flush()?;
         let bits = interval_bits(checkpoints.len());
         passed.chunks(CHUNK_ROWS).try_for_each(|chunk| write_slices(chunk, bits, slices))
     }
@@ -360,8 +367,9 @@ fn next_value(pass: &FirstPass, rank: usize) -> usize {
 fn write_slices(numbers: &[u16], bits: usize, out: &mut impl Write) -> io::Result<()> {
     for bit in 0..bits {
         let mut slice = EMPTY_CHUNK;
-        for (low, number) in numbers.iter().enumerate() {
-            slice[low / 64] |= u64::from(number >> bit & 1) << (low % 64);
+        for (word, numbers) in slice.iter_mut().zip(numbers.chunks(64)) {
+            let with = |word, number: &u16| word << 1 | u64::from(number >> bit & 1);
+            *word = numbers.iter().rev().fold(0, with);
         }
         slice.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?;
     }
