@@ -81,11 +81,18 @@ struct Vocabulary {
 /// Words that do not change while batches read them.
 #[derive(Default)]
 struct Frozen {
-    words: HashTable<(Key, Word)>,
-    long_words: HashMap<LongWord, Word, RandomState>,
     /// The stems, ascending by text, each with its forms, one behind the other: a batch reads its stems in this order.
     bytes: Vec<u8>,
     stems: Vec<StemPlace>,
+    /// By the [`shard_of`] the hash of a word or stem; empty before the first words are frozen.
+    tables: Vec<FrozenTables>,
+}
+
+/// The frozen words and stems of a shard.
+#[derive(Default)]
+struct FrozenTables {
+    words: HashTable<(Key, Word)>,
+    long_words: HashMap<LongWord, Word, RandomState>,
     /// The numbers of the stems, by text.
     numbers: HashTable<u32>,
 }
@@ -301,14 +308,16 @@ impl Vocabulary {
         let Vocabulary { frozen, shards, new_words, hasher } = self;
         // A batch with words of its own may read the frozen ones still.
         let Some(frozen) = Arc::get_mut(frozen) else { return };
-        let old = std::mem::take(frozen);
-        let (mut new, mut extended, mut words) = (Vec::new(), HashMap::new(), Vec::new());
-        for (at, shard) in (old.stems.len()..).zip(shards) {
+        let mut old = std::mem::take(frozen);
+        old.tables.resize_with(SHARDS, FrozenTables::default);
+        let (mut new, mut extended, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+        for ((at, shard), table) in (old.stems.len()..).zip(shards).zip(old.tables.drain(..)) {
             let shard = std::mem::take(&mut *lock(shard));
-            let numbered = (at as u32..).step_by(SHARDS).zip(shard.stems);
-            new.push(numbered.map(|(number, stem)| NewStem::new(number, stem)).collect::<Vec<_>>());
+            let numbers = (at as u32..).step_by(SHARDS).take(shard.stems.len());
+            tables.push((table, shard.words, numbers.clone()));
+            let stems = numbers.zip(shard.stems);
+            new.push(stems.map(|(number, stem)| NewStem::new(number, stem)).collect::<Vec<_>>());
             extended.extend(shard.extended);
-            words.extend(shard.words);
         }
         new_words.store(0, Relaxed);
         let last = new.iter().flatten().map(|new| new.number as usize + 1).max();
@@ -316,10 +325,12 @@ impl Vocabulary {
         let mut renumbered = vec![0; last.unwrap_or(old.stems.len())];
         // The frozen stems and the new ones, ascending.
         let sorted = parallel::sort_blocks(new, NewStem::compare);
+        extended.sort_unstable_by_key(|(number, _)| *number);
         let mut new = sorted.iter().flatten().peekable();
+        let mut extended = extended.iter().peekable();
         for number in 0..old.stems.len() as u32 {
-            let extended = extended.get(&number).map(Stem::view);
-            let stem = extended.unwrap_or(old.stem(number));
+            let extended = extended.next_if(|(extended, _)| *extended == number);
+            let stem = extended.map_or(old.stem(number), |(_, stem)| stem.view());
             while let Some(new) = new.next_if(|new| new.stem.view().text < stem.text) {
                 renumbered[new.number as usize] = frozen.push(new.stem.view());
             }
@@ -328,46 +339,58 @@ impl Vocabulary {
         for new in new {
             renumbered[new.number as usize] = frozen.push(new.stem.view());
         }
-        // The tables keep their order: no text has another hash than before.
-        let renumber = |number: &mut u32| *number = renumbered[*number as usize];
-        let Frozen { numbers: mut old_numbers, words: mut old_words, mut long_words, .. } = old;
-        let stems = &*frozen;
-        let number_stems = || {
-            old_numbers.iter_mut().for_each(renumber);
+        let (stems, renumbered) = (&*frozen, &renumbered);
+        frozen.tables = parallel::map(tables, |(mut table, words, numbers)| {
+            table.renumber(renumbered);
             let hash_of = |number: &u32| hasher.hash_one(stems.stem(*number).text);
-            for NewStem { number, .. } in sorted.iter().flatten() {
-                let number = renumbered[*number as usize];
-                old_numbers.insert_unique(hash_of(&number), number, hash_of);
+            for number in numbers.map(|number| renumbered[number as usize]) {
+                table.numbers.insert_unique(hash_of(&number), number, hash_of);
             }
-            old_numbers
-        };
-        let add_words = || {
-            old_words.iter_mut().for_each(|(_, word)| renumber(&mut word.stem));
-            long_words.values_mut().for_each(|word| renumber(&mut word.stem));
-            for (key, mut word) in words {
-                renumber(&mut word.stem);
-                match key {
-                    WordKey::Short(key) => {
-                        let hash_of = |(key, _): &(Key, Word)| hasher.hash_one(key);
-                        old_words.insert_unique(hasher.hash_one(key), (key, word), hash_of);
-                    }
-                    WordKey::Long(key) => _ = long_words.insert(key, word),
-                }
+            for (key, Word { stem, form }) in words {
+                table.add(key, Word { stem: renumbered[stem as usize], form }, hasher);
             }
-            (old_words, long_words)
-        };
-        let (numbers, (words, long_words)) = parallel::join(number_stems, add_words);
-        *frozen = Frozen { numbers, words, long_words, ..std::mem::take(frozen) };
+            table
+        });
+    }
+}
+
+impl FrozenTables {
+    /// Gives each stem its new number. The tables keep their order: no text has another hash than before.
+    fn renumber(&mut self, renumbered: &[u32]) {
+        let renumber = |number: &mut u32| *number = renumbered[*number as usize];
+        self.numbers.iter_mut().for_each(renumber);
+        self.words.iter_mut().for_each(|(_, word)| renumber(&mut word.stem));
+        self.long_words.values_mut().for_each(|word| renumber(&mut word.stem));
+    }
+
+    fn add(&mut self, key: WordKey, word: Word, hasher: &RandomState) {
+        match key {
+            WordKey::Short(key) => {
+                let hash_of = |(key, _): &(Key, Word)| hasher.hash_one(key);
+                self.words.insert_unique(hasher.hash_one(key), (key, word), hash_of);
+            }
+            WordKey::Long(key) => _ = self.long_words.insert(key, word),
+        }
     }
 }
 
 impl Frozen {
     fn word_count(&self) -> usize {
-        self.words.len() + self.long_words.len()
+        self.tables.iter().map(|table| table.words.len() + table.long_words.len()).sum()
+    }
+
+    fn find(&self, hash: u64, key: Key) -> Option<Word> {
+        let words = &self.tables.get(shard_of(hash))?.words;
+        words.find(hash, |(known, _)| *known == key).map(|(_, word)| *word)
+    }
+
+    fn find_long(&self, hash: u64, word: &LongWord) -> Option<Word> {
+        self.tables.get(shard_of(hash))?.long_words.get(word).copied()
     }
 
     fn find_stem(&self, hash: u64, text: &[u8]) -> Option<u32> {
-        self.numbers.find(hash, |number| self.stem(*number).text == text).copied()
+        let numbers = &self.tables.get(shard_of(hash))?.numbers;
+        numbers.find(hash, |number| self.stem(*number).text == text).copied()
     }
 
     fn stem(&self, number: u32) -> StemView<'_> {
@@ -407,7 +430,8 @@ impl BatchWords {
             return None;
         }
         let word = (stemmer, text.to_owned());
-        let frozen = self.vocabulary.frozen.long_words.get(&word).copied();
+        let frozen =
+            self.vocabulary.frozen.find_long(self.vocabulary.hasher.hash_one(&word), &word);
         Some(frozen.unwrap_or_else(|| self.vocabulary.learn(WordKey::Long(word), stemmer)))
     }
 
@@ -416,9 +440,8 @@ impl BatchWords {
         let BatchWords { vocabulary, pending } = self;
         for (key, stemmer, at) in pending.drain(..) {
             let hash = vocabulary.hasher.hash_one(key);
-            let frozen = vocabulary.frozen.words.find(hash, |(known, _)| *known == key);
             let learn = || vocabulary.learn(WordKey::Short(key), stemmer);
-            visit(at, frozen.map_or_else(learn, |(_, word)| *word));
+            visit(at, vocabulary.frozen.find(hash, key).unwrap_or_else(learn));
         }
     }
 
@@ -548,7 +571,8 @@ mod tests {
                 shared.freeze();
             }
             let frozen = &lock(&shared.current).frozen;
-            assert_eq!(frozen.numbers.len(), frozen.stems.len());
+            let numbers = frozen.tables.iter().map(|table| table.numbers.len());
+            assert_eq!(numbers.sum::<usize>(), frozen.stems.len());
             // Of 608 words, one in nine need not be frozen yet.
             let expected = match bytes_max {
                 usize::MAX => 540..=608,
