@@ -19,7 +19,7 @@ use std::hash::BuildHasher;
 use std::io;
 use std::io::Write;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hashbrown::HashTable;
 use pinakes_format::storage::{Spool, leb128};
@@ -29,45 +29,55 @@ use crate::parallel;
 
 /// The runs of an entity's texts.
 pub(crate) struct TermRuns {
+    scratch: PathBuf,
     /// The encoded batches of the current chunk.
     batches: Vec<Vec<u8>>,
     held_bytes: usize,
-    spool: Spool,
-    position: usize,
+    /// Each holds [`RANGES_TOGETHER`] ranges of all runs: tasks that write into one file would wait for each other.
+    spools: Vec<RunSpool>,
     runs: Vec<Run>,
     /// The terms at which ranges begin, from the first batch on.
     bounds: Vec<Vec<u8>>,
 }
 
-/// A run in the spool.
+/// Some ranges of all runs.
+struct RunSpool {
+    bytes: Spool,
+    position: usize,
+}
+
+/// A run in the spools.
 struct Run {
     /// The chunk of its rows.
     chunk: u32,
-    from: usize,
-    /// Where each range of terms ends, from the start of the run on.
+    /// Where it begins in each spool.
+    from: Vec<usize>,
+    /// Where each range of terms ends in its spool, from the start of the run on.
     ends: Vec<u32>,
 }
 
 impl Run {
-    /// The place of a range of terms in the spool.
+    /// The place of a range of terms in its spool.
     fn range(&self, number: usize) -> Range<usize> {
-        let begin = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        self.from + begin as usize..self.from + self.ends[number] as usize
+        let from = self.from[spool_of(number)];
+        let is_first = number.is_multiple_of(RANGES_TOGETHER);
+        let begin = if is_first { 0 } else { self.ends[number - 1] };
+        from + begin as usize..from + self.ends[number] as usize
     }
+}
 
-    /// The place of all terms in the spool.
-    fn all(&self) -> Range<usize> {
-        self.from..self.from + self.ends.last().copied().unwrap_or(0) as usize
-    }
+/// The spool of a range of terms.
+fn spool_of(range: usize) -> usize {
+    range / RANGES_TOGETHER
 }
 
 impl TermRuns {
     pub fn new(scratch: &Path) -> TermRuns {
         TermRuns {
+            scratch: scratch.to_path_buf(),
             batches: Vec::new(),
             held_bytes: 0,
-            spool: Spool::new(scratch),
-            position: 0,
+            spools: Vec::new(),
             runs: Vec::new(),
             bounds: Vec::new(),
         }
@@ -87,51 +97,47 @@ impl TermRuns {
         self.held_bytes
     }
 
-    /// Writes the batches in memory, all of one chunk, as a run. Each task merges the batches in a range of terms.
+    /// Writes the batches in memory, all of one chunk, as a run. Each task merges the batches in some ranges of terms, and
+    /// writes one range after the other.
     pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
-        let from = self.position;
         let batches = std::mem::take(&mut self.batches);
         self.held_bytes = 0;
+        let Some(longest) = batches.iter().max_by_key(|batch| batch.len()) else { return Ok(()) };
         if self.bounds.is_empty() {
-            let longest = batches.iter().max_by_key(|batch| batch.len());
-            self.bounds = bounds_of(longest.map_or(&[], |batch| batch))?;
+            self.bounds = bounds_of(longest)?;
+            let spool = || RunSpool { bytes: Spool::new(&self.scratch), position: 0 };
+            self.spools.resize_with(spool_of(self.bounds.len()) + 1, spool);
         }
-        let (spool, bounds) = (&mut self.spool, &self.bounds);
+        let bounds = &self.bounds;
         let divided =
             parallel::try_map(batches.iter().collect(), |batch: &Vec<u8>| divide(batch, bounds))?;
         let ranges: Vec<usize> = (0..=bounds.len()).collect();
-        let (mut merged, mut ends): (Vec<Vec<u8>>, _) = (Vec::new(), Vec::new());
-        let mut groups = ranges.chunks(RANGES_TOGETHER);
-        loop {
-            // Some ranges are written while the next are merged, so that memory never holds all of them twice.
-            let group = groups.next();
-            let merge = |range: &usize| merge_batches(divided.iter().map(|of| of[*range]));
-            let (written, next) = parallel::join(
-                || {
-                    merged.drain(..).try_for_each(|bytes| {
-                        self.position += bytes.len();
-                        let end = u32::try_from(self.position - from);
-                        ends.push(end.map_err(io::Error::other)?);
-                        spool.write_all(&bytes)
-                    })
-                },
-                || group.map(|group| parallel::try_map(group.iter().collect(), merge)).transpose(),
-            );
-            written?;
-            let Some(next) = next? else { break };
-            merged = next;
-        }
-        if self.position > from {
-            self.runs.push(Run { chunk, from, ends });
-        }
+        let from = self.spools.iter().map(|spool| spool.position).collect();
+        let tasks = self.spools.iter_mut().zip(ranges.chunks(RANGES_TOGETHER)).collect();
+        let ends = parallel::try_map(tasks, |(spool, ranges): (&mut RunSpool, &[usize])| {
+            let from = spool.position;
+            let mut push = |range: &usize| {
+                spool.push(&merge_batches(divided.iter().map(|of| of[*range]))?)?;
+                u32::try_from(spool.position - from).map_err(io::Error::other)
+            };
+            ranges.iter().map(&mut push).collect::<io::Result<Vec<u32>>>()
+        })?;
+        self.runs.push(Run { chunk, from, ends: ends.concat() });
         Ok(())
+    }
+}
+
+impl RunSpool {
+    fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.position += bytes.len();
+        self.bytes.write_all(bytes)
     }
 }
 
 /// Ranges of terms that are merged apart.
 const RANGES: usize = 512;
-/// Ranges that are in memory together, as batches and merged.
-const RANGES_TOGETHER: usize = 128;
+/// Ranges that a task merges and writes, one after the other.
+const RANGES_TOGETHER: usize = 16;
 
 /// The terms at which ranges begin, after the first: each range has about the same share of a batch's bytes.
 fn bounds_of(mut batch: &[u8]) -> io::Result<Vec<Vec<u8>>> {

@@ -38,18 +38,25 @@ pub(super) struct OldTerms<'u> {
     terms: TermCursor<'u>,
     stem: Vec<u8>,
     term: Option<Term<'u>>,
+    /// Where the merged range of terms ends; `None` for the last.
+    end: Option<Vec<u8>>,
 }
 
 impl<'u> OldTerms<'u> {
     pub fn open(unchanged: &'u Unchanged<'u>, index: &'u FullText) -> Taken<OldTerms<'u>> {
-        let mut terms =
-            OldTerms { unchanged, terms: index.term_cursor(), stem: Vec::new(), term: None };
+        let (stem, terms) = (Vec::new(), index.term_cursor());
+        let mut terms = OldTerms { unchanged, terms, stem, term: None, end: None };
         terms.advance()?;
         Ok(terms)
     }
 
+    /// Leaves the terms from `end` on to the merges of later ranges.
+    pub fn end_before(&mut self, end: Option<&[u8]>) {
+        self.end = end.map(<[u8]>::to_vec);
+    }
+
     fn advance(&mut self) -> Taken<()> {
-        let OldTerms { unchanged, terms, stem, term } = self;
+        let OldTerms { unchanged, terms, stem, term, .. } = self;
         stem.clear();
         *term = terms.next_term().map_err(unchanged.failure())?.map(|(text, term)| {
             stem.extend_from_slice(text);
@@ -137,7 +144,8 @@ impl<'b, 'u> OldRun<&'b [u8], TermMerge<'b, 'u>> for OldTerms<'u> {
     type Error = TakeOver<io::Error>;
 
     fn is_before(&self, stem: Option<&&'b [u8]>) -> bool {
-        self.term.is_some() && stem.is_none_or(|stem| self.stem.as_slice() < *stem)
+        let end = stem.copied().or(self.end.as_deref());
+        self.term.is_some() && end.is_none_or(|end| self.stem.as_slice() < end)
     }
 
     fn is_at(&self, stem: &&'b [u8]) -> bool {

@@ -22,13 +22,14 @@ use pinakes_format::index::full_text::{
     BLOCK_POSTINGS, EncodedTerm, EncodedTerms, FormsWriter, FullText, FullTextWriter, NO_ROW,
     TermEncoder,
 };
+use pinakes_format::storage::mmap::Map;
 use pinakes_format::storage::{Header, Written};
 
 use crate::external_sort::Sorter;
 use crate::link::index::full_text::merge::forms::{FormOfTerm, TermForms, of_term, write_forms};
 use crate::link::index::full_text::merge::parts::{PartReader, TermPart};
 use crate::link::index::full_text::old::{OldTerm, OldTerms};
-use crate::link::index::full_text::{Run, TermRuns, take_sized, take_text};
+use crate::link::index::full_text::{Run, TermRuns, spool_of, take_sized, take_text};
 use crate::link::index::runs::{Entries, Merge};
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
@@ -43,12 +44,13 @@ impl TermRuns {
         old: Option<(&Unchanged<'_>, &FullText)>,
         Sorting { scratch, memory_bytes }: Sorting<'_>,
     ) -> Taken<Written> {
-        let spool = self.spool.take_map()?;
+        let spools = self.spools.iter_mut().map(|spool| spool.bytes.take_map());
+        let spools = spools.collect::<io::Result<Vec<Map>>>()?;
         let mut writer = TermWriter { file: FullTextWriter::create(path, header)?, large: None };
         let mut forms = Sorter::new(scratch, memory_bytes);
         let mut state = TermMerge::new(memory_bytes / 2);
         let old = old.map(|(unchanged, index)| OldTerms::open(unchanged, index)).transpose()?;
-        let mut ranges = TermRanges::new(&self, &spool, old);
+        let mut ranges = TermRanges::new(&self, &spools, old);
         let (mut encoded, mut has_ended) = (Vec::new(), false);
         loop {
             let wave = state.take_wave();
@@ -87,29 +89,26 @@ impl TermRuns {
 }
 
 /// The terms of all runs by ranges. Ranges of few bytes are collected beside each other. The terms of the previous snapshot are
-/// one more run, which has no ranges: then there is one range, which is collected in parts.
+/// one more run, which has no ranges: then ranges are collected one after the other.
 struct TermRanges<'b, 'u> {
     runs: &'b [Run],
-    spool: &'b [u8],
+    spools: &'b [Map],
+    bounds: &'b [Vec<u8>],
     old: Option<OldTerms<'u>>,
     ranges: Range<usize>,
-    /// The range that is collected in part, because it has more bytes than a wave.
+    /// The range that is collected in part.
     current: Option<Merge<'b, &'b [u8]>>,
 }
 
 impl<'b, 'u> TermRanges<'b, 'u> {
-    fn new(of: &'b TermRuns, spool: &'b [u8], old: Option<OldTerms<'u>>) -> TermRanges<'b, 'u> {
-        let count = of.runs.first().map_or(0, |run| run.ends.len());
-        let ranges = 0..if old.is_some() { 1 } else { count };
-        TermRanges { runs: &of.runs, spool, old, ranges, current: None }
+    fn new(of: &'b TermRuns, spools: &'b [Map], old: Option<OldTerms<'u>>) -> TermRanges<'b, 'u> {
+        let TermRuns { runs, bounds, .. } = of;
+        TermRanges { runs, spools, bounds, old, ranges: 0..bounds.len() + 1, current: None }
     }
 
     /// Begins to merge a range of terms.
     fn merge(&self, range: usize) -> Merge<'b, &'b [u8]> {
-        let bytes = |run: &'b Run| match self.old.is_some() {
-            true => &self.spool[run.all()],
-            false => &self.spool[run.range(range)],
-        };
+        let bytes = |run: &'b Run| &self.spools[spool_of(range)][run.range(range)];
         Merge::new(self.runs.iter().map(|run| (run.chunk, bytes(run))), split_stem)
     }
 
@@ -142,6 +141,9 @@ impl<'b, 'u> TermRanges<'b, 'u> {
             }
             if together.is_empty() {
                 let Some(range) = self.ranges.next() else { return Ok(true) };
+                if let Some(old) = &mut self.old {
+                    old.end_before(self.bounds.get(range).map(Vec::as_slice));
+                }
                 self.current = Some(self.merge(range));
                 continue;
             }
