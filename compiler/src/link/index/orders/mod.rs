@@ -86,8 +86,11 @@ impl<'a> Columns<'a> {
         for (same, column) in self.same.iter_mut().zip(columns) {
             *same = same.filter(|earlier| columns[*earlier] == *column);
         }
-        let mut columns = self.spools.iter_mut().zip(columns);
-        columns.try_for_each(|(spool, column)| spool.write_all(column))
+        let columns = self.spools.iter_mut().zip(columns).collect();
+        parallel::try_map(columns, |(spool, column): (&mut Spool, &Vec<u8>)| {
+            spool.write_all(column)
+        })
+        .map(|_: Vec<()>| ())
     }
 
     /// Sorts and writes every order. One thread writes some orders while others sort the next. Orders of texts with the same
