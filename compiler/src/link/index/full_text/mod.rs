@@ -104,7 +104,7 @@ impl TermRuns {
         self.held_bytes = 0;
         let Some(longest) = batches.iter().max_by_key(|batch| batch.len()) else { return Ok(()) };
         if self.bounds.is_empty() {
-            self.bounds = bounds_of(longest)?;
+            self.bounds = bounds_of(longest, RANGES)?;
             let spool = || RunSpool { bytes: Spool::new(&self.scratch), position: 0 };
             self.spools.resize_with(spool_of(self.bounds.len()) + 1, spool);
         }
@@ -139,19 +139,19 @@ const RANGES: usize = 512;
 /// Ranges that a task merges and writes, one after the other.
 const RANGES_TOGETHER: usize = 16;
 
-/// The terms at which ranges begin, after the first: each range has about the same share of a batch's bytes.
-fn bounds_of(mut batch: &[u8]) -> io::Result<Vec<Vec<u8>>> {
-    let of_range = batch.len() / RANGES + 1;
+/// The terms at which ranges begin, after the first: each range has about the same share of the bytes of entries.
+fn bounds_of(mut batch: &[u8], ranges: usize) -> io::Result<Vec<Vec<u8>>> {
+    let of_range = batch.len() / ranges + 1;
     let (all, mut bounds) = (batch.len(), Vec::new());
     while let Some((stem, _)) = take_entry(&mut batch)? {
-        if all - batch.len() > of_range * (bounds.len() + 1) && bounds.len() + 1 < RANGES {
+        if all - batch.len() > of_range * (bounds.len() + 1) && bounds.len() + 1 < ranges {
             bounds.push(stem.to_vec());
         }
     }
     Ok(bounds)
 }
 
-/// Divides the entries of a batch by ranges of terms.
+/// Divides the entries of a batch, or of a run, by ranges of terms.
 fn divide<'b>(batch: &'b [u8], bounds: &[Vec<u8>]) -> io::Result<Vec<&'b [u8]>> {
     let mut divided = Vec::with_capacity(bounds.len() + 1);
     let (mut rest, mut from) = (batch, 0);

@@ -29,7 +29,9 @@ use crate::external_sort::Sorter;
 use crate::link::index::full_text::merge::forms::{FormOfTerm, TermForms, of_term, write_forms};
 use crate::link::index::full_text::merge::parts::{PartReader, TermPart};
 use crate::link::index::full_text::old::{OldTerm, OldTerms};
-use crate::link::index::full_text::{Run, TermRuns, spool_of, take_sized, take_text};
+use crate::link::index::full_text::{
+    Run, TermRuns, bounds_of, divide, spool_of, take_sized, take_text,
+};
 use crate::link::index::runs::{Entries, Merge};
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
@@ -88,36 +90,61 @@ impl TermRuns {
     }
 }
 
-/// The terms of all runs by ranges. Ranges of few bytes are collected beside each other. The terms of the previous snapshot are
-/// one more run, which has no ranges: then ranges are collected one after the other.
+/// The terms of all runs by ranges. Ranges of few bytes are collected beside each other, and large ones are divided before. The
+/// terms of the previous snapshot are one more run, which has no ranges: then ranges are collected one after the other.
 struct TermRanges<'b, 'u> {
     runs: &'b [Run],
     spools: &'b [Map],
     bounds: &'b [Vec<u8>],
     old: Option<OldTerms<'u>>,
-    ranges: Range<usize>,
+    numbers: Range<usize>,
+    /// The next ranges, before those of `numbers`.
+    next: VecDeque<TermRange<'b>>,
     /// The range that is collected in part.
     current: Option<Merge<'b, &'b [u8]>>,
 }
 
+/// The entries of each run in a range of terms, with the chunk of the run.
+struct TermRange<'b> {
+    entries: Vec<(u32, &'b [u8])>,
+    bytes: usize,
+}
+
+/// Ranges that a wave has room for, about, so that threads collect them beside each other.
+const WAVE_RANGES: usize = 32;
+/// The most parts of a divided range. A part takes 24 bytes in memory for each run.
+const DIVISIONS_MAX: usize = 256;
+
 impl<'b, 'u> TermRanges<'b, 'u> {
     fn new(of: &'b TermRuns, spools: &'b [Map], old: Option<OldTerms<'u>>) -> TermRanges<'b, 'u> {
         let TermRuns { runs, bounds, .. } = of;
-        TermRanges { runs, spools, bounds, old, ranges: 0..bounds.len() + 1, current: None }
+        let (numbers, next) = (0..bounds.len() + 1, VecDeque::new());
+        TermRanges { runs, spools, bounds, old, numbers, next, current: None }
     }
 
-    /// Begins to merge a range of terms.
-    fn merge(&self, range: usize) -> Merge<'b, &'b [u8]> {
-        let bytes = |run: &'b Run| &self.spools[spool_of(range)][run.range(range)];
-        Merge::new(self.runs.iter().map(|run| (run.chunk, bytes(run))), split_stem)
-    }
-
-    fn bytes(&self, range: usize) -> usize {
-        self.runs.iter().map(|run| run.range(range).len()).sum()
+    /// The next range, of at most `bytes_max` bytes if it can be divided.
+    fn next(&mut self, bytes_max: usize) -> io::Result<Option<TermRange<'b>>> {
+        if self.next.is_empty()
+            && let Some(number) = self.numbers.next()
+        {
+            let bytes = |run: &'b Run| &self.spools[spool_of(number)][run.range(number)];
+            let range = TermRange::new(self.runs.iter().map(|run| (run.chunk, bytes(run))));
+            match &mut self.old {
+                Some(old) => old.end_before(self.bounds.get(number).map(Vec::as_slice)),
+                None if range.bytes > bytes_max => self.next = range.divide(bytes_max)?,
+                None => {}
+            }
+            if self.next.is_empty() {
+                return Ok(Some(range));
+            }
+        }
+        Ok(self.next.pop_front())
     }
 
     /// Collects the terms of the next wave. Returns whether all terms are collected.
     fn collect(&mut self, state: &mut TermMerge<'b, 'u>) -> Taken<bool> {
+        // Half of a wave, because rare terms take more bytes in memory than in runs.
+        let bytes_max = state.wave_bytes_max / 2;
         while !state.is_full() {
             if let Some(merge) = &mut self.current {
                 if !collect(merge, self.old.as_mut(), state)? {
@@ -128,28 +155,27 @@ impl<'b, 'u> TermRanges<'b, 'u> {
             }
             // The ranges that fit a wave together.
             let (mut together, mut bytes) = (Vec::new(), 0);
-            while self.old.is_none()
-                && let Some(range) = self.ranges.next()
-            {
-                bytes += self.bytes(range);
-                // Half of a wave, because rare terms take more bytes in memory than in runs.
-                if bytes > state.wave_bytes_max / 2 {
-                    self.ranges.start -= 1;
-                    break;
+            while let Some(range) = self.next(bytes_max * 2 / WAVE_RANGES)? {
+                bytes += range.bytes;
+                if self.old.is_none() && bytes <= bytes_max {
+                    together.push(range);
+                    continue;
                 }
-                together.push(range);
+                match together.is_empty() {
+                    true => self.current = Some(range.merge()),
+                    false => self.next.push_front(range),
+                }
+                break;
             }
             if together.is_empty() {
-                let Some(range) = self.ranges.next() else { return Ok(true) };
-                if let Some(old) = &mut self.old {
-                    old.end_before(self.bounds.get(range).map(Vec::as_slice));
+                if self.current.is_none() {
+                    return Ok(true);
                 }
-                self.current = Some(self.merge(range));
                 continue;
             }
             let max = state.wave_bytes_max;
-            let collected = parallel::try_map(together, |range| {
-                let (mut merge, mut state) = (self.merge(range), TermMerge::new(max));
+            let collected = parallel::try_map(together, |range: TermRange<'b>| {
+                let (mut merge, mut state) = (range.merge(), TermMerge::new(max));
                 while !collect(&mut merge, None, &mut state)? {
                     state.wave_bytes_max *= 2;
                 }
@@ -160,6 +186,31 @@ impl<'b, 'u> TermRanges<'b, 'u> {
             }
         }
         Ok(false)
+    }
+}
+
+impl<'b> TermRange<'b> {
+    fn new(entries: impl Iterator<Item = (u32, &'b [u8])>) -> TermRange<'b> {
+        let entries: Vec<_> = entries.collect();
+        let bytes = entries.iter().map(|(_, entries)| entries.len()).sum();
+        TermRange { entries, bytes }
+    }
+
+    /// Begins to merge the runs.
+    fn merge(self) -> Merge<'b, &'b [u8]> {
+        Merge::new(self.entries.into_iter(), split_stem)
+    }
+
+    /// Divides the range into parts of about so many bytes, at terms of its longest run. Each task divides the entries of a run.
+    fn divide(&self, bytes: usize) -> io::Result<VecDeque<TermRange<'b>>> {
+        let longest = self.entries.iter().map(|(_, entries)| *entries).max_by_key(|of| of.len());
+        let parts = (self.bytes / bytes.max(1) + 1).min(DIVISIONS_MAX);
+        let bounds = bounds_of(longest.unwrap_or_default(), parts)?;
+        let divided = parallel::try_map(self.entries.clone(), |(chunk, entries)| {
+            divide(entries, &bounds).map(|parts| (chunk, parts))
+        })?;
+        let part = |part| TermRange::new(divided.iter().map(|(chunk, of)| (*chunk, of[part])));
+        Ok((0..=bounds.len()).map(part).collect())
     }
 }
 
