@@ -77,6 +77,7 @@ impl BlobsWriter {
 pub struct Spool {
     directory: PathBuf,
     file: BufWriter<SpooledTempFile>,
+    position: usize,
 }
 
 /// The bytes of a spool, positioned at their start.
@@ -85,11 +86,17 @@ pub type Spooled = SpooledTempFile;
 impl Spool {
     /// An empty spool, with its unnamed file in `directory`.
     pub fn new(directory: &Path) -> Spool {
-        Spool { directory: directory.to_path_buf(), file: fresh(directory) }
+        Spool { directory: directory.to_path_buf(), file: fresh(directory), position: 0 }
+    }
+
+    /// The number of bytes in the spool, which is the offset of the next byte.
+    pub fn position(&self) -> usize {
+        self.position
     }
 
     /// Moves all bytes to the end of `out`; the spool is empty afterwards.
     pub fn move_to(&mut self, out: &mut impl Write) -> io::Result<()> {
+        self.position = 0;
         self.file.flush()?;
         let file = self.file.get_mut();
         file.rewind()?;
@@ -100,6 +107,7 @@ impl Spool {
 
     /// Returns all bytes; the spool is empty afterwards.
     pub fn take(&mut self) -> io::Result<Spooled> {
+        self.position = 0;
         let file = std::mem::replace(&mut self.file, fresh(&self.directory));
         let mut file = file.into_inner().map_err(|error| error.into_error())?;
         file.rewind()?;
@@ -118,7 +126,9 @@ fn fresh(directory: &Path) -> BufWriter<SpooledTempFile> {
 
 impl Write for Spool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        let written = self.file.write(bytes)?;
+        self.position += written;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -318,7 +318,6 @@ impl NameRuns {
 /// `shared` counts the pairs of neighbouring words with the text as their common prefix.
 pub(crate) struct TextRuns {
     spool: Spool,
-    position: usize,
     runs: Vec<TextRun>,
     /// The bytes of the spool, once they are merged.
     map: Option<Map>,
@@ -333,18 +332,16 @@ struct TextRun {
 
 impl TextRuns {
     pub fn new(scratch: &Path) -> TextRuns {
-        TextRuns { spool: Spool::new(scratch), position: 0, runs: Vec::new(), map: None }
+        TextRuns { spool: Spool::new(scratch), runs: Vec::new(), map: None }
     }
 
     /// Writes the texts of rows of one chunk as a run. Leaves no texts.
     pub fn push(&mut self, texts: &mut Texts, chunk: u32) -> io::Result<()> {
-        let from = self.position;
-        for entries in texts.encode() {
-            self.spool.write_all(&entries)?;
-            self.position += entries.len();
-        }
-        if self.position > from {
-            self.runs.push(TextRun { chunk, from, to: self.position });
+        let from = self.spool.position();
+        texts.encode().iter().try_for_each(|entries| self.spool.write_all(entries))?;
+        let to = self.spool.position();
+        if to > from {
+            self.runs.push(TextRun { chunk, from, to });
         }
         texts.clear();
         Ok(())

@@ -34,16 +34,10 @@ pub(crate) struct TermRuns {
     batches: Vec<Vec<u8>>,
     held_bytes: usize,
     /// Each holds [`RANGES_TOGETHER`] ranges of all runs: tasks that write into one file would wait for each other.
-    spools: Vec<RunSpool>,
+    spools: Vec<Spool>,
     runs: Vec<Run>,
     /// The terms at which ranges begin, from the first batch on.
     bounds: Vec<Vec<u8>>,
-}
-
-/// Some ranges of all runs.
-struct RunSpool {
-    bytes: Spool,
-    position: usize,
 }
 
 /// A run in the spools.
@@ -103,34 +97,27 @@ impl TermRuns {
         let batches = std::mem::take(&mut self.batches);
         self.held_bytes = 0;
         let Some(longest) = batches.iter().max_by_key(|batch| batch.len()) else { return Ok(()) };
-        if self.bounds.is_empty() {
+        if self.spools.is_empty() {
             self.bounds = bounds_of(longest, RANGES)?;
-            let spool = || RunSpool { bytes: Spool::new(&self.scratch), position: 0 };
-            self.spools.resize_with(spool_of(self.bounds.len()) + 1, spool);
+            let count = spool_of(self.bounds.len()) + 1;
+            self.spools.resize_with(count, || Spool::new(&self.scratch));
         }
         let bounds = &self.bounds;
         let divided =
             parallel::try_map(batches.iter().collect(), |batch: &Vec<u8>| divide(batch, bounds))?;
         let ranges: Vec<usize> = (0..=bounds.len()).collect();
-        let from = self.spools.iter().map(|spool| spool.position).collect();
+        let from = self.spools.iter().map(Spool::position).collect();
         let tasks = self.spools.iter_mut().zip(ranges.chunks(RANGES_TOGETHER)).collect();
-        let ends = parallel::try_map(tasks, |(spool, ranges): (&mut RunSpool, &[usize])| {
-            let from = spool.position;
-            let mut push = |range: &usize| {
-                spool.push(&merge_batches(divided.iter().map(|of| of[*range]))?)?;
-                u32::try_from(spool.position - from).map_err(io::Error::other)
+        let ends = parallel::try_map(tasks, |(spool, ranges): (&mut Spool, &[usize])| {
+            let from = spool.position();
+            let write = |range: &usize| {
+                spool.write_all(&merge_batches(divided.iter().map(|of| of[*range]))?)?;
+                u32::try_from(spool.position() - from).map_err(io::Error::other)
             };
-            ranges.iter().map(&mut push).collect::<io::Result<Vec<u32>>>()
+            ranges.iter().map(write).collect::<io::Result<Vec<u32>>>()
         })?;
         self.runs.push(Run { chunk, from, ends: ends.concat() });
         Ok(())
-    }
-}
-
-impl RunSpool {
-    fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.position += bytes.len();
-        self.bytes.write_all(bytes)
     }
 }
 

@@ -84,7 +84,7 @@ struct Frozen {
     /// The stems, ascending by text, each with its forms, one behind the other: a batch reads its stems in this order.
     bytes: Vec<u8>,
     stems: Vec<StemPlace>,
-    /// By the [`shard_of`] the hash of a word or stem; empty before the first words are frozen.
+    /// A word or stem is in the table of its hash's [`shard_of`]. Empty before the first words are frozen.
     tables: Vec<FrozenTables>,
 }
 
@@ -430,8 +430,8 @@ impl BatchWords {
             return None;
         }
         let word = (stemmer, text.to_owned());
-        let frozen =
-            self.vocabulary.frozen.find_long(self.vocabulary.hasher.hash_one(&word), &word);
+        let Vocabulary { frozen, hasher, .. } = &*self.vocabulary;
+        let frozen = frozen.find_long(hasher.hash_one(&word), &word);
         Some(frozen.unwrap_or_else(|| self.vocabulary.learn(WordKey::Long(word), stemmer)))
     }
 

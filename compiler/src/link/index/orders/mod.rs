@@ -89,8 +89,8 @@ impl<'a> Columns<'a> {
         let columns = self.spools.iter_mut().zip(columns).collect();
         parallel::try_map(columns, |(spool, column): (&mut Spool, &Vec<u8>)| {
             spool.write_all(column)
-        })
-        .map(|_: Vec<()>| ())
+        })?;
+        Ok(())
     }
 
     /// Sorts and writes every order. One thread writes some orders while others sort the next. Orders of texts with the same

@@ -48,7 +48,6 @@ struct Run {
 pub(crate) struct Inverter<'a> {
     keys: &'a Keys,
     spool: Spool,
-    position: usize,
     runs: Vec<Run>,
     postings: Vec<Vec<Term>>,
     presence: Vec<Vec<u16>>,
@@ -60,7 +59,6 @@ impl<'a> Inverter<'a> {
         Inverter {
             keys,
             spool: Spool::new(scratch),
-            position: 0,
             runs: Vec::new(),
             postings: vec![Vec::new(); lists],
             presence: vec![Vec::new(); lists],
@@ -119,10 +117,9 @@ impl<'a> Inverter<'a> {
         if bytes.is_empty() {
             return Ok(());
         }
+        let from = self.spool.position();
         self.spool.write_all(bytes)?;
-        let from = self.position;
-        self.position += bytes.len();
-        self.runs.push(Run { lists, is_presence, chunk, from, to: self.position });
+        self.runs.push(Run { lists, is_presence, chunk, from, to: self.spool.position() });
         Ok(())
     }
 

@@ -23,7 +23,7 @@ use pinakes_format::index::full_text::{
     TermEncoder,
 };
 use pinakes_format::storage::mmap::Map;
-use pinakes_format::storage::{Header, Written};
+use pinakes_format::storage::{Header, Spool, Written};
 
 use crate::external_sort::Sorter;
 use crate::link::index::full_text::merge::forms::{FormOfTerm, TermForms, of_term, write_forms};
@@ -46,7 +46,7 @@ impl TermRuns {
         old: Option<(&Unchanged<'_>, &FullText)>,
         Sorting { scratch, memory_bytes }: Sorting<'_>,
     ) -> Taken<Written> {
-        let spools = self.spools.iter_mut().map(|spool| spool.bytes.take_map());
+        let spools = self.spools.iter_mut().map(Spool::take_map);
         let spools = spools.collect::<io::Result<Vec<Map>>>()?;
         let mut writer = TermWriter { file: FullTextWriter::create(path, header)?, large: None };
         let mut forms = Sorter::new(scratch, memory_bytes);
@@ -110,10 +110,10 @@ struct TermRange<'b> {
     bytes: usize,
 }
 
-/// Ranges that a wave has room for, about, so that threads collect them beside each other.
-const WAVE_RANGES: usize = 32;
-/// The most parts of a divided range. A part takes 24 bytes in memory for each run.
-const DIVISIONS_MAX: usize = 256;
+/// Ranges that are collected beside each other, at least, if large ones can be divided.
+const COLLECTED_TOGETHER: usize = 16;
+/// Bytes in memory of a part of a divided range, for each run.
+const PART_BYTES: usize = size_of::<(u32, &[u8])>() + size_of::<&[u8]>();
 
 impl<'b, 'u> TermRanges<'b, 'u> {
     fn new(of: &'b TermRuns, spools: &'b [Map], old: Option<OldTerms<'u>>) -> TermRanges<'b, 'u> {
@@ -122,8 +122,8 @@ impl<'b, 'u> TermRanges<'b, 'u> {
         TermRanges { runs, spools, bounds, old, numbers, next, current: None }
     }
 
-    /// The next range, of at most `bytes_max` bytes if it can be divided.
-    fn next(&mut self, bytes_max: usize) -> io::Result<Option<TermRange<'b>>> {
+    /// The next range. Ranges of more than a share of `together_bytes` are divided.
+    fn next(&mut self, together_bytes: usize) -> io::Result<Option<TermRange<'b>>> {
         if self.next.is_empty()
             && let Some(number) = self.numbers.next()
         {
@@ -131,7 +131,9 @@ impl<'b, 'u> TermRanges<'b, 'u> {
             let range = TermRange::new(self.runs.iter().map(|run| (run.chunk, bytes(run))));
             match &mut self.old {
                 Some(old) => old.end_before(self.bounds.get(number).map(Vec::as_slice)),
-                None if range.bytes > bytes_max => self.next = range.divide(bytes_max)?,
+                None if range.bytes > together_bytes / COLLECTED_TOGETHER => {
+                    self.next = range.divide(together_bytes)?;
+                }
                 None => {}
             }
             if self.next.is_empty() {
@@ -155,7 +157,7 @@ impl<'b, 'u> TermRanges<'b, 'u> {
             }
             // The ranges that fit a wave together.
             let (mut together, mut bytes) = (Vec::new(), 0);
-            while let Some(range) = self.next(bytes_max * 2 / WAVE_RANGES)? {
+            while let Some(range) = self.next(bytes_max)? {
                 bytes += range.bytes;
                 if self.old.is_none() && bytes <= bytes_max {
                     together.push(range);
@@ -201,10 +203,12 @@ impl<'b> TermRange<'b> {
         Merge::new(self.entries.into_iter(), split_stem)
     }
 
-    /// Divides the range into parts of about so many bytes, at terms of its longest run. Each task divides the entries of a run.
-    fn divide(&self, bytes: usize) -> io::Result<VecDeque<TermRange<'b>>> {
+    /// Divides the range at terms of its longest run, so that parts of about `together_bytes` are collected together. Each task
+    /// divides the entries of a run. The places of the parts take at most `together_bytes`, too.
+    fn divide(&self, together_bytes: usize) -> io::Result<VecDeque<TermRange<'b>>> {
         let longest = self.entries.iter().map(|(_, entries)| *entries).max_by_key(|of| of.len());
-        let parts = (self.bytes / bytes.max(1) + 1).min(DIVISIONS_MAX);
+        let parts = self.bytes / (together_bytes / COLLECTED_TOGETHER).max(1) + 1;
+        let parts = parts.min(together_bytes / (PART_BYTES * self.entries.len()).max(1)).max(1);
         let bounds = bounds_of(longest.unwrap_or_default(), parts)?;
         let divided = parallel::try_map(self.entries.clone(), |(chunk, entries)| {
             divide(entries, &bounds).map(|parts| (chunk, parts))
