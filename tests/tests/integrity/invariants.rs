@@ -173,7 +173,7 @@ fn verification_names_broken_word_indexes_despite_valid_hashes() {
 
 #[test]
 fn verification_finds_a_changed_byte_anywhere_in_crossings() {
-    // Frequent terms have at least 64 rows.
+    // A frequent term has at least 64 rows, which the tiny dump has not.
     let files = sample_files();
     let copy = Copy::new(&files);
     let name = archive_path(FileKind::Crossings, Some(Entity::Output));
